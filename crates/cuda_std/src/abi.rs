@@ -1,0 +1,95 @@
+//! What a host needs to know of a kernel, and the one place that says how parameters travel.
+//!
+//! A kernel's parameters become the parameters of a PTX entry of the same name, in order:
+//!
+//! | in Rust | in PTX | the launch passes |
+//! |---|---|---|
+//! | `&[T]` | `.u64` address, `.u64` length in elements | a device buffer, read |
+//! | `&mut [T]` | `.u64` address, `.u64` length in elements | a device buffer, written |
+//! | `*const T` | `.u64` address | a device buffer, read |
+//! | `*mut T` | `.u64` address | a device buffer, written |
+//! | a number or `bool` | one of its own size | the value |
+//!
+//! A slice's address is never null, not even for an empty one. `&[T]` promises that nobody writes the elements while
+//! the kernel runs, and is loaded through the read-only path (`ld.global.nc`), like a `const __restrict__` pointer in
+//! CUDA C++; `*const T` promises nothing. In `&mut [T]` each thread touches only elements that no other thread of the
+//! launch touches.
+
+/// Parameter slots (PTX parameters) of one kernel, at most.
+pub const MAX_SLOTS: usize = 32;
+
+/// Whether a kernel reads a buffer or writes it. A written buffer may be read too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// `&[T]` and `*const T`.
+    Read,
+    /// `&mut [T]` and `*mut T`.
+    Write,
+}
+
+/// How a parameter travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterKind {
+    /// Address and length of a buffer; `element_bytes` is the size of one element.
+    Slice {
+        /// What the kernel does with it.
+        access: Access,
+        /// Size of one element, bytes.
+        element_bytes: usize,
+    },
+    /// The address of a buffer alone.
+    Pointer {
+        /// What the kernel does with it.
+        access: Access,
+        /// Size of one element, bytes.
+        element_bytes: usize,
+    },
+    /// A value of `bytes` bytes.
+    Scalar {
+        /// Size of the value, bytes.
+        bytes: usize,
+    },
+}
+
+impl ParameterKind {
+    /// PTX parameters that this one becomes: two for a slice, one for anything else.
+    pub const fn slots(self) -> usize {
+        match self {
+            ParameterKind::Slice { .. } => 2,
+            ParameterKind::Pointer { .. } | ParameterKind::Scalar { .. } => 1,
+        }
+    }
+}
+
+/// One parameter of a kernel, as its author wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name in the source.
+    pub name: &'static str,
+    /// Its type in the source, as text.
+    pub type_name: &'static str,
+    /// How it travels.
+    pub kind: ParameterKind,
+}
+
+/// A kernel's descriptor, made by `#[kernel]` on the host: `my_kernel::KERNEL`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Name in the source, in the PTX, and so in a profile.
+    pub name: &'static str,
+    /// The parameters in order.
+    pub parameters: &'static [Parameter],
+    /// The least architecture whose PTX has the kernel, as 10 x compute capability (90 for `sm_90`); 0 for every one.
+    pub since_sm: u32,
+    /// The source file that defines it.
+    pub file: &'static str,
+    /// The line in that file.
+    pub line: u32,
+}
+
+impl Kernel {
+    /// PTX parameters of the entry.
+    pub fn slots(&self) -> usize {
+        self.parameters.iter().map(|parameter| parameter.kind.slots()).sum()
+    }
+}

@@ -1,0 +1,185 @@
+//! The host's half of a kernel: its arguments, packed and ready to launch.
+//!
+//! `#[kernel]` writes a function of the kernel's name whose parameters follow the kernel's own signature; it packs them
+//! into a [`Call`]. What launches a call, and on which stream, is the host's business: nothing here knows a driver.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use crate::abi::{Access, Kernel, MAX_SLOTS};
+
+/// Device memory that holds elements of type `T` in a row.
+///
+/// # Safety
+///
+/// For as long as the value is borrowed, `location().address` is aligned for `T`, not null, and the first of
+/// `location().elements` elements of `T` that a kernel may access.
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot reach `{Self}` as device memory of `{T}`",
+    label = "not a device buffer of `{T}`",
+    note = "copy host data to the device first, and pass the device buffer; its element type must be the kernel's"
+)]
+pub unsafe trait DeviceMemory<T> {
+    /// Where the elements are.
+    fn location(&self) -> Location;
+}
+
+/// A run of elements in device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The buffer's identity: never reused, unlike an address.
+    pub buffer: u64,
+    /// Address of the first element on the device.
+    pub address: u64,
+    /// Distance of the first element from the buffer's start, bytes.
+    pub offset_bytes: u64,
+    /// How many elements.
+    pub elements: usize,
+}
+
+/// A number that a kernel takes by value, at most eight bytes.
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot take `{Self}` by value",
+    label = "not a number or `bool`",
+    note = "pass the parts as numbers, or put them in device memory and pass the buffer"
+)]
+pub trait Scalar: Copy + sealed::Sealed {
+    #[doc(hidden)]
+    fn to_slot(self) -> u64;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! scalar {
+    ($($type:ty: $value:ident => $bits:expr;)*) => {$(
+        impl sealed::Sealed for $type {}
+        impl Scalar for $type {
+            fn to_slot(self) -> u64 {
+                let $value = self;
+                u64::from($bits)
+            }
+        }
+    )*};
+}
+
+scalar! {
+    u8: v => v;
+    u16: v => v;
+    u32: v => v;
+    u64: v => v;
+    i8: v => v.cast_unsigned();
+    i16: v => v.cast_unsigned();
+    i32: v => v.cast_unsigned();
+    i64: v => v.cast_unsigned();
+    f32: v => v.to_bits();
+    f64: v => v.to_bits();
+    bool: v => v;
+}
+
+impl sealed::Sealed for usize {}
+impl Scalar for usize {
+    fn to_slot(self) -> u64 {
+        self as u64
+    }
+}
+
+/// What a call does with one buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferUse {
+    /// The buffer's identity.
+    pub buffer: u64,
+    /// Read or written.
+    pub access: Access,
+    /// The bytes that the kernel can reach, from the buffer's start.
+    pub bytes: Range<u64>,
+    /// The kernel's parameter that it was passed for.
+    pub parameter: &'static str,
+}
+
+/// A kernel with its arguments: what a launch takes beside grid and block.
+///
+/// It borrows the buffers, so they outlive the launch call. It does not make their *contents* safe to use: device memory
+/// is written by whatever the device runs, in whatever order the streams' edges allow, and a kernel that indexes out of
+/// its buffer can spoil other device memory of its context. None of that can reach the host's memory, which is why
+/// launching a call is not `unsafe`.
+#[derive(Clone, Debug)]
+pub struct Call<'a> {
+    kernel: &'static Kernel,
+    slots: [u64; MAX_SLOTS],
+    used: usize,
+    buffers: [Option<BufferUse>; MAX_SLOTS],
+    parameters: usize,
+    borrowed: PhantomData<&'a ()>,
+}
+
+impl<'a> Call<'a> {
+    /// The kernel to launch.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel
+    }
+
+    /// The values of the PTX parameters in order, each in the low bytes of its slot.
+    pub fn slots(&self) -> &[u64] {
+        &self.slots[..self.used]
+    }
+
+    /// The buffers that the kernel reads and writes, in the order of its parameters.
+    pub fn buffers(&self) -> impl Iterator<Item = &BufferUse> {
+        self.buffers[..self.parameters].iter().flatten()
+    }
+
+    /// An empty call; the code that `#[kernel]` writes fills it.
+    #[doc(hidden)]
+    pub fn new(kernel: &'static Kernel) -> Self {
+        Call {
+            kernel,
+            slots: [0; MAX_SLOTS],
+            used: 0,
+            buffers: [const { None }; MAX_SLOTS],
+            parameters: 0,
+            borrowed: PhantomData,
+        }
+    }
+
+    #[doc(hidden)]
+    pub fn slice<T>(mut self, access: Access, memory: &'a impl DeviceMemory<T>) -> Self {
+        let location = memory.location();
+        self.push(location.address);
+        self.push(location.elements as u64);
+        self.note::<T>(access, location);
+        self
+    }
+
+    #[doc(hidden)]
+    pub fn pointer<T>(mut self, access: Access, memory: &'a impl DeviceMemory<T>) -> Self {
+        let location = memory.location();
+        self.push(location.address);
+        self.note::<T>(access, location);
+        self
+    }
+
+    #[doc(hidden)]
+    pub fn scalar(mut self, value: impl Scalar) -> Self {
+        self.push(value.to_slot());
+        self.parameters += 1;
+        self
+    }
+
+    fn push(&mut self, slot: u64) {
+        self.slots[self.used] = slot;
+        self.used += 1;
+    }
+
+    fn note<T>(&mut self, access: Access, location: Location) {
+        let start = location.offset_bytes;
+        self.buffers[self.parameters] = Some(BufferUse {
+            buffer: location.buffer,
+            access,
+            bytes: start..start + (location.elements * size_of::<T>()) as u64,
+            parameter: self.kernel.parameters[self.parameters].name,
+        });
+        self.parameters += 1;
+    }
+}

@@ -1,0 +1,10 @@
+//! What compiles and what does not: each file's name is the claim, and `fail/*.stderr` is the message a person sees.
+//!
+//! `TRYBUILD=overwrite cargo test -p cuda_std --test compile` writes the messages anew.
+
+#[test]
+fn kernels_and_launches_compile_or_say_why_not() {
+    let cases = trybuild::TestCases::new();
+    cases.pass("tests/pass/*.rs");
+    cases.compile_fail("tests/fail/*.rs");
+}

@@ -1,0 +1,79 @@
+//! What `#[kernel]` says of a kernel on the host.
+
+use std::marker::PhantomData;
+
+use cuda_std::abi::{Access, ParameterKind};
+use cuda_std::call::BufferUse;
+use cuda_std::kernel;
+
+#[path = "support/buffer.rs"]
+mod buffer;
+use buffer::DeviceBuffer;
+
+/// Every kind of parameter once.
+#[expect(clippy::too_many_arguments, reason = "one of each kind")]
+#[kernel(since = "sm_90")]
+pub unsafe fn every_kind(
+    shared: &[f32],
+    unique: &mut [u64],
+    read: *const u8,
+    written: *mut f64,
+    byte: i8,
+    flag: bool,
+    wide: i64,
+    real: f64,
+) {
+    // SAFETY: never run; the body is here to be type-checked.
+    unsafe {
+        *written = f64::from(shared[0]) + f64::from(*read) + f64::from(byte) + real;
+        unique[0] = u64::from(flag) + wide.cast_unsigned();
+    }
+}
+
+#[test]
+fn the_descriptor_tells_name_parameters_and_place() {
+    let kernel = every_kind::KERNEL;
+    assert_eq!(kernel.name, "every_kind");
+    assert_eq!(kernel.since_sm, 90);
+    assert!(kernel.file.ends_with("descriptor.rs") && kernel.line > 10);
+    let kinds: Vec<_> = kernel.parameters.iter().map(|p| (p.name, p.type_name, p.kind)).collect();
+    let (read, write) = (Access::Read, Access::Write);
+    assert_eq!(
+        kinds,
+        [
+            ("shared", "&[f32]", ParameterKind::Slice { access: read, element_bytes: 4 }),
+            ("unique", "&mut [u64]", ParameterKind::Slice { access: write, element_bytes: 8 }),
+            ("read", "*const u8", ParameterKind::Pointer { access: read, element_bytes: 1 }),
+            ("written", "*mut f64", ParameterKind::Pointer { access: write, element_bytes: 8 }),
+            ("byte", "i8", ParameterKind::Scalar { bytes: 1 }),
+            ("flag", "bool", ParameterKind::Scalar { bytes: 1 }),
+            ("wide", "i64", ParameterKind::Scalar { bytes: 8 }),
+            ("real", "f64", ParameterKind::Scalar { bytes: 8 }),
+        ]
+    );
+    assert_eq!(kernel.slots(), 10);
+}
+
+#[test]
+fn a_call_packs_arguments_in_order_and_tells_what_it_reaches() {
+    let floats = DeviceBuffer::<f32>(1, 10, PhantomData);
+    let words = DeviceBuffer::<u64>(2, 3, PhantomData);
+    let bytes = DeviceBuffer::<u8>(3, 5, PhantomData);
+    let doubles = DeviceBuffer::<f64>(4, 1, PhantomData);
+    let call = every_kind(&floats, &words, &bytes, &doubles, -1, true, -2, -0.5);
+    assert_eq!(
+        call.slots(),
+        [0x7001, 10, 0x7002, 3, 0x7003, 0x7004, 0xff, 1, (-2_i64).cast_unsigned(), (-0.5_f64).to_bits()]
+    );
+    let uses: Vec<_> = call.buffers().cloned().collect();
+    let of = |buffer, access, bytes, parameter| BufferUse { buffer, access, bytes, parameter };
+    assert_eq!(
+        uses,
+        [
+            of(1, Access::Read, 0..40, "shared"),
+            of(2, Access::Write, 0..24, "unique"),
+            of(3, Access::Read, 0..5, "read"),
+            of(4, Access::Write, 0..8, "written"),
+        ]
+    );
+}

@@ -1,0 +1,8 @@
+use cuda_std::kernel;
+
+#[kernel]
+pub extern "C" fn bad(out: &mut [f32]) {
+    out[0] = 1.0;
+}
+
+fn main() {}

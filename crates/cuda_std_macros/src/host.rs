@@ -1,0 +1,96 @@
+//! The host's half of `#[kernel]`: the descriptor, the function that packs arguments, and the body once more, so that
+//! the host's compiler checks it too and an editor understands it.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Attribute, ItemFn};
+
+use crate::signature::{self, Kind, MAX_SLOTS, Parameter, Since};
+
+/// Everything the host sees of a kernel.
+pub fn half(function: &ItemFn, parameters: &[Parameter], since: &Since) -> TokenStream {
+    let name = &function.sig.ident;
+    let text = name.to_string();
+    let visibility = &function.vis;
+    let docs: Vec<&Attribute> =
+        function.attrs.iter().filter(|attribute| attribute.path().is_ident("doc")).collect();
+    let since_sm = since.number();
+    let descriptors = parameters.iter().map(descriptor);
+    let takes = parameters.iter().map(|Parameter { name, written, kind }| match kind {
+        Kind::Slice { element, .. } | Kind::Pointer { element, .. } => {
+            quote!(#name: &'call impl ::cuda_std::call::DeviceMemory<#element>)
+        }
+        Kind::Scalar => quote!(#name: #written),
+    });
+    let packs = parameters.iter().map(|Parameter { name, kind, .. }| match kind {
+        Kind::Slice { element, writes } => {
+            let access = access(*writes);
+            quote!(.slice::<#element>(#access, #name))
+        }
+        Kind::Pointer { element, writes } => {
+            let access = access(*writes);
+            quote!(.pointer::<#element>(#access, #name))
+        }
+        Kind::Scalar => quote!(.scalar(#name)),
+    });
+    quote! {
+        #(#docs)*
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(clippy::too_many_arguments)]
+        #visibility fn #name<'call>(#(#takes),*) -> ::cuda_std::call::Call<'call> {
+            ::cuda_std::call::Call::new(#name::KERNEL) #(#packs)*
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[doc = concat!("The descriptor of the kernel [`", #text, "`](fn@", #text, ").")]
+        #[allow(non_camel_case_types)]
+        #visibility enum #name {}
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl #name {
+            #[doc = "Name, parameters and place in the source."]
+            pub const KERNEL: &'static ::cuda_std::abi::Kernel = &::cuda_std::abi::Kernel {
+                name: #text,
+                parameters: &[#(#descriptors),*],
+                since_sm: #since_sm,
+                file: file!(),
+                line: line!(),
+            };
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        const _: () = {
+            assert!(::cuda_std::abi::MAX_SLOTS == #MAX_SLOTS);
+            #[allow(dead_code)]
+            #function
+        };
+    }
+}
+
+fn descriptor(parameter: &Parameter) -> TokenStream {
+    let name = parameter.name.to_string();
+    let written = &parameter.written;
+    let type_name = signature::text(written);
+    let kind = match &parameter.kind {
+        Kind::Slice { element, writes } => {
+            let access = access(*writes);
+            quote!(Slice { access: #access, element_bytes: size_of::<#element>() })
+        }
+        Kind::Pointer { element, writes } => {
+            let access = access(*writes);
+            quote!(Pointer { access: #access, element_bytes: size_of::<#element>() })
+        }
+        Kind::Scalar => quote!(Scalar { bytes: size_of::<#written>() }),
+    };
+    quote! {
+        ::cuda_std::abi::Parameter {
+            name: #name,
+            type_name: #type_name,
+            kind: ::cuda_std::abi::ParameterKind::#kind,
+        }
+    }
+}
+
+fn access(writes: bool) -> TokenStream {
+    if writes { quote!(::cuda_std::abi::Access::Write) } else { quote!(::cuda_std::abi::Access::Read) }
+}
