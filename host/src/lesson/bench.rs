@@ -1,0 +1,226 @@
+//! Every kernel alone, and the three lessons, against the card's limits.
+//!
+//! The limit of arithmetic is lanes times clock, from what the card says of itself; the limit of memory is measured, by a
+//! copy on the card. A kernel is held against the one that it is made to reach.
+
+use serde::Serialize;
+
+use super::diamond::{A, THREADS, UPSTREAM_B};
+use super::timing::time;
+use super::{Outcome, Setting, forkjoin, lanes, pdl, streams};
+use crate::args::{self, Repeat};
+use crate::measure::Statistics;
+use crate::report::Report;
+use crate::submit::{Buffer, Context, Error, Launch, Stream, StreamKind};
+use cuda_std::call::Call;
+
+/// Elements of the buffers in the fork-join and the dependent launch lessons.
+const ELEMS: usize = 1 << 20;
+/// Blocks of a grind kernel and of the spin.
+const SMALL_BLOCKS: u32 = 8;
+/// Steps of a grind kernel.
+const GRIND_STEPS: u32 = 512;
+/// Steps of the spin.
+const SPIN_STEPS: u32 = 1 << 20;
+
+/// What the bench found, as its JSON document has it.
+#[derive(Debug, Serialize)]
+pub struct Findings {
+    lesson: &'static str,
+    #[serde(flatten)]
+    setting: Setting,
+    parameters: args::Bench,
+    limits: Limits,
+    kernels: Vec<Row>,
+    forkjoin: forkjoin::Findings,
+    streams: streams::Findings,
+    /// Absent on a card before compute capability 9.0.
+    pdl: Option<pdl::Findings>,
+}
+
+/// What the card can do at most.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Limits {
+    /// Fused multiply-adds (or integer steps) a second: lanes times the peak clock.
+    operations_per_s: f64,
+    /// Bytes a second, read and written, of a copy on the card between buffers of four times its L2.
+    bytes_per_s: f64,
+}
+
+/// One kernel alone.
+#[derive(Debug, Serialize)]
+struct Row {
+    kernel: &'static str,
+    blocks: u32,
+    times: Statistics,
+    amount: Amount,
+    per_s: f64,
+    of_limit: f64,
+}
+
+/// What a launch does.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Amount {
+    /// Dependent steps, one lane each.
+    Operations(f64),
+    /// Bytes read and written, each counted once.
+    Bytes(f64),
+}
+
+impl Outcome for Findings {
+    fn passed(&self) -> bool {
+        self.forkjoin.passed() && self.streams.passed() && self.pdl.as_ref().is_none_or(Outcome::passed)
+    }
+}
+
+/// Runs the bench. The lessons run as they do by themselves, without their text.
+///
+/// # Errors
+///
+/// Any error of the submission layer.
+pub fn run(context: &Context, options: &args::Bench, report: Report) -> Result<Findings, Error> {
+    let setting = Setting::of(context);
+    setting.say(report);
+    let bench = Bench {
+        context,
+        repeat: options.repeat,
+        stream: Stream::new(context, "bench", StreamKind::Blocking)?,
+    };
+    let limits = bench.limits()?;
+    report.say(format!(
+        "limits: {:.2e} fma/s ({} lanes at {} MHz, from the card's attributes), {:.3e} bytes/s (a copy on the card)",
+        limits.operations_per_s,
+        context.card().fma_lanes(),
+        context.card().clock_khz / 1000,
+        limits.bytes_per_s
+    ));
+    report.say(format!(
+        "{:14}  {:>6}  {:>44}  {:>16}  {:>8}",
+        "kernel", "blocks", "time", "achieved", "of limit"
+    ));
+    let kernels = bench.kernels(limits)?;
+    for row in &kernels {
+        report.say(row.line());
+    }
+    let quiet = report.quiet();
+    let (repeat, device) = (options.repeat, options.common.device);
+    let findings = Findings {
+        lesson: "bench",
+        setting,
+        parameters: options.clone(),
+        limits,
+        kernels,
+        forkjoin: forkjoin::run(context, &args::standard(repeat, device), quiet)?,
+        streams: streams::run(context, &args::standard(repeat, device), quiet)?,
+        pdl: match pdl::run(context, &args::standard(repeat, device), quiet) {
+            Err(Error::Unsupported { .. }) => None,
+            answer => Some(answer?),
+        },
+    };
+    findings.say_lessons(report);
+    Ok(findings)
+}
+
+/// What the kernels run with.
+struct Bench<'c> {
+    context: &'c Context,
+    repeat: Repeat,
+    stream: Stream<'c>,
+}
+
+impl Bench<'_> {
+    fn limits(&self) -> Result<Limits, Error> {
+        let card = self.context.card();
+        let elems = lanes::large_elems(card);
+        let from: Buffer<'_, f32> = Buffer::new(self.context, "from", elems)?;
+        let to = Buffer::new(self.context, "to", elems)?;
+        let times = time(self.context, self.repeat, || self.stream.copy(&from, &to))?;
+        Ok(Limits {
+            operations_per_s: f64::from(card.fma_lanes()) * f64::from(card.clock_khz) * 1e3,
+            bytes_per_s: 2.0 * from.bytes() as f64 / (times.median_ms * 1e-3),
+        })
+    }
+
+    fn kernels(&self, limits: Limits) -> Result<Vec<Row>, Error> {
+        let card = self.context.card();
+        let buffer = |name, elems| -> Result<Buffer<'_, f32>, Error> {
+            let buffer = Buffer::new(self.context, name, elems)?;
+            self.stream.zero(&buffer)?;
+            Ok(buffer)
+        };
+        let [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map(|name| buffer(name, ELEMS));
+        let (a, b, c, d, e) = (a?, b?, c?, d?, e?);
+        let large_elems = lanes::large_elems(card);
+        let (large, swept) = (buffer("large", large_elems)?, buffer("swept", large_elems)?);
+        let spun = Buffer::new(self.context, "spun", (SMALL_BLOCKS * THREADS) as usize)?;
+        let each = ELEMS as u32 / THREADS;
+        let full = lanes::WAVES * self.context.resident_blocks(gpu::streams::sweep_add::KERNEL, THREADS)?;
+        let elems = ELEMS as f64;
+        let chains = |count: u32, steps: u32| Amount::Operations(f64::from(count) * f64::from(steps) * elems);
+        let sweep = Amount::Bytes(8.0 * large_elems as f64);
+        let spin = Amount::Operations(f64::from(SMALL_BLOCKS * THREADS) * f64::from(SPIN_STEPS));
+
+        let grind = || gpu::forkjoin::grind_fma(&a, &b, GRIND_STEPS, A, UPSTREAM_B);
+        let mut rows = vec![
+            self.row(SMALL_BLOCKS, chains(1, GRIND_STEPS), limits, grind)?,
+            self.row(each, Amount::Bytes(20.0 * elems), limits, || {
+                gpu::forkjoin::sum_four(&a, &b, &c, &d, &e)
+            })?,
+            self.row(SMALL_BLOCKS, spin, limits, || gpu::streams::spin_lcg(&spun, SPIN_STEPS))?,
+            self.row(full, sweep, limits, || gpu::streams::sweep_add(&large, &swept))?,
+            self.row(full, sweep, limits, || gpu::streams::sweep_scale(&large, &swept))?,
+        ];
+        if card.compute_capability >= (9, 0) {
+            let steps = gpu::pdl::STEPS;
+            rows.push(self.row(each, chains(2, steps), limits, || gpu::pdl::produce_stage(&a, &b, &c))?);
+            rows.push(self.row(each, chains(1, steps), limits, || gpu::pdl::combine_stage(&b, &a, &d))?);
+        }
+        Ok(rows)
+    }
+
+    fn row<'b>(
+        &self,
+        blocks: u32,
+        amount: Amount,
+        limits: Limits,
+        call: impl Fn() -> Call<'b>,
+    ) -> Result<Row, Error> {
+        let launch = Launch::new(blocks, THREADS);
+        let times = time(self.context, self.repeat, || self.stream.launch(&launch, call()))?;
+        let (count, limit) = match amount {
+            Amount::Operations(count) => (count, limits.operations_per_s),
+            Amount::Bytes(count) => (count, limits.bytes_per_s),
+        };
+        let per_s = count / (times.median_ms * 1e-3);
+        Ok(Row { kernel: call().kernel().name, blocks, times, amount, per_s, of_limit: per_s / limit })
+    }
+}
+
+impl Row {
+    fn line(&self) -> String {
+        let unit = match self.amount {
+            Amount::Operations(_) => "ops/s",
+            Amount::Bytes(_) => "bytes/s",
+        };
+        format!(
+            "{:14}  {:>6}  {:>44}  {:>16}  {:>7.1}%",
+            self.kernel,
+            self.blocks,
+            format!("{:.4}", self.times),
+            format!("{:.3e} {unit}", self.per_s),
+            100.0 * self.of_limit
+        )
+    }
+}
+
+impl Findings {
+    fn say_lessons(&self, report: Report) {
+        report.say(self.forkjoin.summary());
+        report.say(self.streams.summary());
+        match &self.pdl {
+            Some(pdl) => report.say(pdl.summary()),
+            None => report.say("pdl: needs compute capability 9.0"),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The fork-join diamond.
+//!
+//! Claim: one recorded event and a wait for it on each branch make the branches run side by side after the kernel that
+//! feeds them, and a second wait for each makes the join follow them all. The order is in the events, not in the order
+//! of the host's lines: with one line moved, every call still succeeds and the order is gone.
+//!
+//! Prediction: in units of one grind kernel the serial order is 1 + B deep and the diamond 2, so the ratio is at most
+//! (1 + B) / 2.
+
+use serde::Serialize;
+
+use super::diamond::{A, Diamond, THREADS, UPSTREAM_B, branch_b};
+use super::timing::time;
+use super::{Gates, Outcome, Setting};
+use crate::args::{self, Repeat};
+use crate::compare::{Comparison, compare};
+use crate::gate::{self, Gate};
+use crate::measure::Statistics;
+use crate::reference;
+use crate::report::{Report, thousands};
+use crate::submit::{Context, Error};
+
+/// What counts as equal, relative to the reference.
+const TOLERANCE: f32 = 1e-6;
+
+/// What the lesson found, as its JSON document has it. What would come after a failed gate is absent.
+#[derive(Debug, Serialize)]
+pub struct Findings {
+    lesson: &'static str,
+    #[serde(flatten)]
+    setting: Setting,
+    parameters: args::ForkJoin,
+    threads_per_block: u32,
+    critical_path_bound: f64,
+    gates: Gates,
+    diamond_result: Option<Comparison>,
+    serial_result: Option<Comparison>,
+    diamond_times: Option<Statistics>,
+    serial_times: Option<Statistics>,
+    serial_over_diamond: Option<f64>,
+    broken_order: Option<Observation>,
+}
+
+/// What was seen and decides nothing.
+#[derive(Debug, Serialize)]
+struct Observation {
+    wrong_elements: usize,
+    elements: usize,
+}
+
+impl Outcome for Findings {
+    fn passed(&self) -> bool {
+        self.gates.passed()
+    }
+}
+
+/// Runs the lesson: both orders against the reference, the ordering event as a stopwatch, the clock, the broken order.
+///
+/// # Errors
+///
+/// Any error of the submission layer. A failed gate is not one: it is the last that the findings have.
+pub fn run(context: &Context, options: &args::ForkJoin, report: Report) -> Result<Findings, Error> {
+    let mut findings = Findings::new(context, options);
+    findings.introduce(report);
+    findings.fill(context, options, report)?;
+    Ok(findings)
+}
+
+impl Findings {
+    fn new(context: &Context, options: &args::ForkJoin) -> Self {
+        Findings {
+            lesson: "forkjoin",
+            setting: Setting::of(context),
+            parameters: options.clone(),
+            threads_per_block: THREADS,
+            critical_path_bound: gate::critical_path_bound(options.branches),
+            gates: Gates::default(),
+            diamond_result: None,
+            serial_result: None,
+            diamond_times: None,
+            serial_times: None,
+            serial_over_diamond: None,
+            broken_order: None,
+        }
+    }
+
+    /// The lesson in one line.
+    pub fn summary(&self) -> String {
+        match (self.diamond_times, self.serial_times) {
+            (Some(diamond), Some(serial)) => format!(
+                "forkjoin: diamond {:.3} ms, serial {:.3} ms, {:.2}x of at most {:.2}x",
+                diamond.median_ms,
+                serial.median_ms,
+                serial.median_ms / diamond.median_ms,
+                self.critical_path_bound
+            ),
+            _ => "forkjoin: a gate failed before the clock".to_owned(),
+        }
+    }
+
+    fn introduce(&self, report: Report) {
+        self.setting.say(report);
+        let args::ForkJoin { elems, blocks, iters, branches, repeat: Repeat { runs, warmups }, .. } =
+            &self.parameters;
+        report.say(format!(
+            "parameters: {} elements, {blocks} grind blocks of {THREADS}, {iters} iterations, {branches} branches, \
+             {runs} runs after {warmups} warm-ups",
+            thousands(*elems)
+        ));
+        report.say(format!(
+            "prediction: {} grind kernels deep in one stream, 2 as a diamond: at most {:.2}x",
+            branches + 1,
+            self.critical_path_bound
+        ));
+    }
+
+    /// Everything up to the first gate that fails.
+    fn fill(&mut self, context: &Context, options: &args::ForkJoin, report: Report) -> Result<(), Error> {
+        let input: Vec<f32> = (0..options.elems).map(|i| (i % 251) as f32 * 0.01).collect();
+        let diamond = Diamond::new(context, options, &input)?;
+        let offsets: Vec<f32> = (0..options.branches).map(branch_b).collect();
+        let want = report.busy("computing the reference on the CPU", || {
+            reference::diamond(&input, A, UPSTREAM_B, &offsets, options.iters)
+        });
+
+        let result = compare(&result_of(&diamond, Diamond::submit_diamond)?, &want, TOLERANCE);
+        let gate = gate::correctness("diamond", &result);
+        self.diamond_result = Some(result);
+        if !self.gates.hold(gate, report) {
+            return Ok(());
+        }
+        let result = compare(&result_of(&diamond, Diamond::submit_serial)?, &want, TOLERANCE);
+        let gate = gate::correctness("serial", &result);
+        self.serial_result = Some(result);
+        if !self.gates.hold(gate, report) {
+            return Ok(());
+        }
+        if !self.gates.hold(ordering_event_gate(diamond.time_by_ordering_events())?, report) {
+            return Ok(());
+        }
+        if !self.time(context, options, &diamond, report)? {
+            return Ok(());
+        }
+
+        diamond.zero_mid()?;
+        let result = compare(&result_of(&diamond, Diamond::submit_broken)?, &want, TOLERANCE);
+        report.say(format!(
+            "broken order: {} of {} elements wrong, and no call failed. An observation, not a gate: the branches race the \
+             kernel that feeds them, the count changes from run to run, and at 0 the order is just as broken",
+            thousands(result.mismatches as u64),
+            thousands(result.elements as u64)
+        ));
+        self.broken_order =
+            Some(Observation { wrong_elements: result.mismatches, elements: result.elements });
+        Ok(())
+    }
+
+    fn time(
+        &mut self,
+        context: &Context,
+        options: &args::ForkJoin,
+        diamond: &Diamond<'_>,
+        report: Report,
+    ) -> Result<bool, Error> {
+        let diamond_times = time(context, options.repeat, || diamond.submit_diamond())?;
+        let serial_times = time(context, options.repeat, || diamond.submit_serial())?;
+        report.say(format!("diamond: {diamond_times}"));
+        report.say(format!("serial: {serial_times}"));
+        self.diamond_times = Some(diamond_times);
+        self.serial_times = Some(serial_times);
+        self.serial_over_diamond = Some(serial_times.median_ms / diamond_times.median_ms);
+        let gate = gate::overlap(&gate::ForkJoin {
+            serial: serial_times,
+            diamond: diamond_times,
+            branches: options.branches,
+            blocks: options.blocks,
+            sm_count: self.setting.card.sms,
+        });
+        Ok(self.gates.hold(gate, report))
+    }
+}
+
+fn result_of<'c>(
+    diamond: &Diamond<'c>,
+    submit: impl FnOnce(&Diamond<'c>) -> Result<(), Error>,
+) -> Result<Vec<f32>, Error> {
+    submit(diamond)?;
+    diamond.synchronize()?;
+    diamond.result()
+}
+
+/// An event that orders must refuse to be read as a stopwatch, with the one code that the driver documents for it.
+fn ordering_event_gate(answer: Result<f32, Error>) -> Result<Gate, Error> {
+    match answer {
+        Err(Error::Driver(error)) => Ok(gate::ordering_event(Err((error.code, &error.name)))),
+        Err(other) => Err(other),
+        Ok(ms) => Ok(gate::ordering_event(Ok(ms))),
+    }
+}

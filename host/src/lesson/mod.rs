@@ -1,0 +1,77 @@
+//! The lessons, one file each: claim, prediction, submission, gates. A lesson never calls a driver function, and does
+//! not know what kind of card it runs on.
+
+pub mod bench;
+pub mod diamond;
+pub mod forkjoin;
+pub mod lanes;
+pub mod pdl;
+pub mod streams;
+mod timing;
+
+use serde::Serialize;
+
+use crate::gate::{Gate, Verdict};
+use crate::kernels;
+use crate::report::Report;
+use crate::submit::{Card, Context};
+
+/// What a lesson found.
+pub trait Outcome: Serialize {
+    /// Whether every gate holds.
+    fn passed(&self) -> bool;
+}
+
+/// The card and the kernels that a lesson ran with, as its document has them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Setting {
+    card: Card,
+    kernels: Kernels,
+}
+
+/// Which PTX was loaded, and what it was compiled with.
+#[derive(Clone, Debug, Serialize)]
+struct Kernels {
+    arch: &'static str,
+    ptx_version: (u32, u32),
+    core: &'static str,
+}
+
+impl Setting {
+    /// Of this context.
+    pub fn of(context: &Context) -> Self {
+        let image = context.module().image();
+        let kernels = Kernels { arch: image.arch, ptx_version: image.ptx_version, core: kernels::CORE };
+        Setting { card: context.card().clone(), kernels }
+    }
+
+    fn say(&self, report: Report) {
+        report.say(format!("card: {}", self.card));
+        let Kernels { arch, ptx_version: (major, minor), .. } = self.kernels;
+        report.say(format!("kernels: Rust, compiled to PTX {major}.{minor} for {arch}"));
+    }
+}
+
+/// What the gates of a lesson decided, in order.
+#[derive(Debug, Default, Serialize)]
+#[serde(transparent)]
+pub struct Gates(Vec<Gate>);
+
+impl Gates {
+    /// Says what a gate decided, keeps it, and returns whether the lesson goes on. A failure is said in any case.
+    fn hold(&mut self, gate: Gate, report: Report) -> bool {
+        if gate.verdict == Verdict::Fail {
+            report.loud().say(&gate)
+        } else {
+            report.say(&gate)
+        }
+        let goes_on = gate.verdict != Verdict::Fail;
+        self.0.push(gate);
+        goes_on
+    }
+
+    /// Whether none has failed.
+    fn passed(&self) -> bool {
+        self.0.iter().all(|gate| gate.verdict != Verdict::Fail)
+    }
+}

@@ -1,0 +1,100 @@
+//! What a person or a program gets to read. The one room that prints.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+/// Where text and documents go: with `--json` the document has standard output to itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Report {
+    json: bool,
+    quiet: bool,
+}
+
+impl Report {
+    /// For a command with or without `--json`.
+    pub fn new(json: bool) -> Self {
+        Report { json, quiet: false }
+    }
+
+    /// The same without lines for people.
+    pub fn quiet(self) -> Self {
+        Report { quiet: true, ..self }
+    }
+
+    /// The same with lines for people.
+    pub fn loud(self) -> Self {
+        Report { quiet: false, ..self }
+    }
+
+    /// Prints a line for people. A reader that has gone away is not an error.
+    pub fn say(&self, line: impl std::fmt::Display) {
+        if self.quiet {
+            return;
+        }
+        _ = if self.json { writeln!(io::stderr(), "{line}") } else { writeln!(io::stdout(), "{line}") };
+    }
+
+    /// Prints the outcome as a document, where one was asked for.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written; a reader that has gone away is not an error.
+    pub fn document(&self, outcome: &impl Serialize) -> io::Result<()> {
+        if !self.json {
+            return Ok(());
+        }
+        let text = serde_json::to_string_pretty(outcome).map_err(io::Error::other)?;
+        match writeln!(io::stdout(), "{text}") {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            answer => answer,
+        }
+    }
+
+    /// Runs `work`, with a sign of life on a terminal and nothing in a pipe.
+    pub fn busy<T>(&self, message: &'static str, work: impl FnOnce() -> T) -> T {
+        let bar = if io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.set_message(message);
+        bar.enable_steady_tick(Duration::from_millis(100));
+        let outcome = work();
+        bar.finish_and_clear();
+        outcome
+    }
+}
+
+/// Prints the one line of an error on standard error.
+pub fn error(message: impl std::fmt::Display) {
+    _ = writeln!(io::stderr(), "error: {message}");
+}
+
+/// A whole number with its thousands set apart: `1,048,576`.
+pub fn thousands(number: impl Into<u64>) -> String {
+    let digits = number.into().to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (number, text) in
+            [(0_u64, "0"), (999, "999"), (1000, "1,000"), (1_048_576, "1,048,576"), (100_000, "100,000")]
+        {
+            assert_eq!(thousands(number), text);
+        }
+    }
+}

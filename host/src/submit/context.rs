@@ -1,0 +1,197 @@
+//! A card opened for work: its context, its module, and what everything else of this layer refers to.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::panic::Location;
+
+use cuda_driver::CuResult;
+use cuda_std::abi::Kernel;
+use cust::CudaFlags;
+use cust::context::CurrentContext;
+use cust::device::Device;
+use cust::error::CudaError;
+
+use super::error::{check, check_cust};
+use super::log::{Entry, Log, Operation};
+use super::{Card, Error, Module};
+use crate::kernels::Image;
+
+/// Fills the driver's functions from the machine's `libcuda.so.1`.
+///
+/// # Errors
+///
+/// [`Error::NoDriver`] when there is none.
+pub fn open_driver() -> Result<(), Error> {
+    let library = cuda_driver::Library::open()?;
+    // SAFETY: the functions are those of the machine's driver, whose library stays open until the process ends.
+    unsafe { cuda_driver::fill(|symbol| library.resolve(symbol)) };
+    Ok(())
+}
+
+/// A context on one card with the program's kernels loaded. Streams, events and buffers borrow it.
+pub struct Context {
+    card: Card,
+    module: Module,
+    identities: Cell<u64>,
+    names: RefCell<HashMap<u64, String>>,
+    log: RefCell<Option<Vec<Entry>>>,
+    parked: RefCell<Vec<Error>>,
+    // Last, because fields drop in order and the module's release needs the context.
+    cust: cust::context::Context,
+}
+
+impl Context {
+    /// Opens device `ordinal` (`cuInit`, `cuDevicePrimaryCtxRetain`) and loads the newest of `images` that its compute
+    /// capability and its driver take.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoDevice`], [`Error::NoSuchDevice`], [`Error::CardTooOld`], [`Error::PtxTooNew`], and any error of the
+    /// driver.
+    pub fn open(ordinal: u32, images: &'static [Image]) -> Result<Context, Error> {
+        match cust::init(CudaFlags::empty()) {
+            Err(CudaError::NoDevice) => return Err(Error::NoDevice),
+            answer => check_cust("cuInit", answer, || "start the driver".into())?,
+        }
+        let count = check_cust("cuDeviceGetCount", Device::num_devices(), || "count the devices".into())?;
+        if count == 0 {
+            return Err(Error::NoDevice);
+        }
+        if ordinal >= count {
+            return Err(Error::NoSuchDevice { asked: ordinal, count });
+        }
+        let device =
+            check_cust("cuDeviceGet", Device::get_device(ordinal), || format!("open device {ordinal}"))?;
+        let card = Card::of(device)?;
+        let images = Module::images_for(&card, images)?;
+        let cust = check_cust("cuDevicePrimaryCtxRetain", cust::context::Context::new(device), || {
+            format!("make a context on {}", card.name)
+        })?;
+        // `Context::new` makes this call too and drops its answer.
+        check_cust("cuCtxSetCurrent", CurrentContext::set_current(&cust), || "use the context".into())?;
+        let module = Module::load(&card, &images)?;
+        Ok(Context {
+            card,
+            module,
+            identities: Cell::new(0),
+            names: RefCell::default(),
+            log: RefCell::default(),
+            parked: RefCell::default(),
+            cust,
+        })
+    }
+
+    /// The card.
+    pub fn card(&self) -> &Card {
+        &self.card
+    }
+
+    /// The kernels.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// Fails on a card whose compute capability is below `needs`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`], naming `feature`.
+    pub fn require(&self, feature: &'static str, needs: (u32, u32)) -> Result<(), Error> {
+        let Card { name, compute_capability: capability, .. } = self.card.clone();
+        if capability >= needs {
+            Ok(())
+        } else {
+            Err(Error::Unsupported { feature, needs, card: name, capability })
+        }
+    }
+
+    /// Blocks of `threads` threads of the kernel that are resident on the whole card at once
+    /// (`cuOccupancyMaxActiveBlocksPerMultiprocessor`).
+    ///
+    /// # Errors
+    ///
+    /// Any error of the call.
+    #[track_caller]
+    pub fn resident_blocks(&self, kernel: &Kernel, threads: u32) -> Result<u32, Error> {
+        let function = self.module.function(kernel)?;
+        let mut blocks = 0;
+        // SAFETY: the function is of the loaded module, and `blocks` is there to be written.
+        let answer = unsafe {
+            cuda_driver::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                function,
+                threads.cast_signed(),
+                0,
+            )
+        };
+        check("cuOccupancyMaxActiveBlocksPerMultiprocessor", answer, || {
+            format!("ask how many blocks of `{}` a multiprocessor holds", kernel.name)
+        })?;
+        Ok(blocks.unsigned_abs() * self.card.sms)
+    }
+
+    /// Waits until everything that was submitted in this context is done (`cuCtxSynchronize`).
+    ///
+    /// # Errors
+    ///
+    /// An error of work submitted earlier comes out here.
+    #[track_caller]
+    pub fn synchronize(&self) -> Result<(), Error> {
+        // SAFETY: takes nothing; the context is current on this thread since `open`.
+        check("cuCtxSynchronize", unsafe { cuda_driver::cuCtxSynchronize() }, || "wait for the card".into())?;
+        self.note(|| Operation::SynchronizeContext);
+        Ok(())
+    }
+
+    /// Runs `submission` and returns what it submitted, in order.
+    ///
+    /// # Errors
+    ///
+    /// The submission's own.
+    pub fn logged(&self, submission: impl FnOnce() -> Result<(), Error>) -> Result<Log, Error> {
+        self.log.replace(Some(Vec::new()));
+        let outcome = submission();
+        let entries = self.log.take().unwrap_or_default();
+        outcome.map(|()| Log::new(entries, self.names.borrow().clone()))
+    }
+
+    /// Ends the context and returns every failure of a release that happened meanwhile: a drop cannot report its own.
+    pub fn finish(self) -> Vec<Error> {
+        let Context { module, parked, cust, .. } = self;
+        let mut failures = parked.into_inner();
+        failures.extend(module.unload().err());
+        let release = cust::context::Context::drop(cust).map_err(|(code, _context)| code);
+        failures.extend(check_cust("cuDevicePrimaryCtxRelease", release, || "end the context".into()).err());
+        failures
+    }
+
+    /// A new identity, and the name that messages and the log use for it.
+    pub(super) fn identify(&self, name: &str) -> u64 {
+        let identity = self.identities.get();
+        self.identities.set(identity + 1);
+        self.names.borrow_mut().insert(identity, name.to_owned());
+        identity
+    }
+
+    /// Notes an operation when a log is being taken.
+    #[track_caller]
+    pub(super) fn note(&self, operation: impl FnOnce() -> Operation) {
+        if let Some(entries) = self.log.borrow_mut().as_mut() {
+            entries.push(Entry { operation: operation(), at: Location::caller() });
+        }
+    }
+
+    /// Keeps the failure of a release for [`Context::finish`].
+    pub(super) fn park(
+        &self,
+        call: &'static str,
+        answer: CuResult,
+        what: &str,
+        at: &'static Location<'static>,
+    ) {
+        if answer != CuResult::SUCCESS {
+            let failure = super::error::failure(call, answer, format!("release {what}"), at);
+            self.parked.borrow_mut().push(failure);
+        }
+    }
+}

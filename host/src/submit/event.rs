@@ -1,0 +1,135 @@
+//! Events: a snapshot of the work in a stream, for ordering or for timing, not both.
+
+use std::cell::Cell;
+use std::panic::Location;
+
+use cuda_driver::{CUevent, CUeventFlags};
+
+use super::error::check;
+use super::log::{EventId, Operation};
+use super::{Context, Error};
+
+/// An event. Before its first record it stands for no work at all, and every wait for it is over at once.
+pub struct Event<'c> {
+    context: &'c Context,
+    raw: CUevent,
+    id: EventId,
+    name: String,
+    timing: bool,
+    recorded: Cell<bool>,
+    made_at: &'static Location<'static>,
+}
+
+impl<'c> Event<'c> {
+    /// An event without a timestamp (`CU_EVENT_DISABLE_TIMING`): the fast kind for [`Stream::wait`](super::Stream::wait).
+    ///
+    /// # Errors
+    ///
+    /// Any error of `cuEventCreate`.
+    #[track_caller]
+    pub fn ordering(context: &'c Context, name: &str) -> Result<Self, Error> {
+        Event::new(context, name, false)
+    }
+
+    /// An event with a timestamp, for [`Event::elapsed_ms`].
+    ///
+    /// # Errors
+    ///
+    /// Any error of `cuEventCreate`.
+    #[track_caller]
+    pub fn timing(context: &'c Context, name: &str) -> Result<Self, Error> {
+        Event::new(context, name, true)
+    }
+
+    #[track_caller]
+    fn new(context: &'c Context, name: &str, timing: bool) -> Result<Self, Error> {
+        let flags = if timing { CUeventFlags::DEFAULT } else { CUeventFlags::DISABLE_TIMING };
+        let mut raw = CUevent::NULL;
+        // SAFETY: `raw` is there to be written, and the context is current on this thread.
+        let answer = unsafe { cuda_driver::cuEventCreate(&mut raw, flags.0) };
+        check("cuEventCreate", answer, || format!("make event `{name}`"))?;
+        Ok(Event {
+            context,
+            raw,
+            id: EventId(context.identify(name)),
+            name: name.to_owned(),
+            timing,
+            recorded: Cell::new(false),
+            made_at: Location::caller(),
+        })
+    }
+
+    /// The name that messages use.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Waits on the host until the work that the event stands for is done (`cuEventSynchronize`).
+    ///
+    /// # Errors
+    ///
+    /// An error of work submitted earlier comes out here.
+    #[track_caller]
+    pub fn synchronize(&self) -> Result<(), Error> {
+        // SAFETY: the event is alive.
+        let answer = unsafe { cuda_driver::cuEventSynchronize(self.raw) };
+        check("cuEventSynchronize", answer, || format!("wait for `{}`", self.name))?;
+        self.context.note(|| Operation::SynchronizeEvent { event: self.id });
+        Ok(())
+    }
+
+    /// Milliseconds of the card's time from `start` to `stop` (`cuEventElapsedTime`; resolution about half a
+    /// microsecond).
+    ///
+    /// # Errors
+    ///
+    /// `CUDA_ERROR_INVALID_HANDLE` (400) when one of the two has no timestamp or was never recorded: the driver has one
+    /// code for both, and the error says which it was. `CUDA_ERROR_NOT_READY` (600) before the work is done.
+    #[track_caller]
+    pub fn elapsed_ms(start: &Event<'_>, stop: &Event<'_>) -> Result<f32, Error> {
+        let mut ms = 0.0;
+        // SAFETY: both are alive, and `ms` is there to be written.
+        let answer = unsafe { cuda_driver::cuEventElapsedTime(&mut ms, start.raw, stop.raw) };
+        check("cuEventElapsedTime", answer, || {
+            format!("read the time from `{}` to `{}`", start.name, stop.name)
+        })
+        .map_err(|mut error| {
+            if let Error::Driver(driver) = &mut error {
+                driver.detail =
+                    [start, stop].into_iter().filter_map(Event::why_untimed).collect::<Vec<_>>().join(", ");
+            }
+            error
+        })?;
+        Ok(ms)
+    }
+
+    fn why_untimed(&self) -> Option<String> {
+        if !self.timing {
+            Some(format!("`{}` was made for ordering and has no timestamp", self.name))
+        } else if !self.recorded.get() {
+            Some(format!("`{}` was never recorded", self.name))
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn raw(&self) -> CUevent {
+        self.raw
+    }
+
+    pub(super) fn id(&self) -> EventId {
+        self.id
+    }
+
+    pub(super) fn mark_recorded(&self) {
+        self.recorded.set(true);
+    }
+}
+
+impl Drop for Event<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, destroyed once; waits that are still pending keep what they captured.
+        let answer = unsafe { cuda_driver::cuEventDestroy_v2(self.raw) };
+        self.context.park("cuEventDestroy", answer, &format!("event `{}`", self.name), self.made_at);
+    }
+}

@@ -1,0 +1,26 @@
+//! The submission layer: streams, events, buffers and typed launches, over `cust` (context, allocation) and
+//! `cuda_driver` (every other call).
+//!
+//! It is the one room of the host with `unsafe` in it. It prints nothing and knows no lesson. Everything it owns borrows
+//! the [`Context`], so nothing outlives it; every failure carries the driver's number, name and text, the call, and the
+//! caller's file and line. A failure while something is released is kept for [`Context::finish`].
+
+mod buffer;
+mod card;
+mod context;
+mod error;
+mod event;
+mod launch;
+mod log;
+mod module;
+mod stream;
+
+pub use buffer::{Buffer, Element, View};
+pub use card::Card;
+pub use context::{Context, open_driver};
+pub use error::{DriverError, Error};
+pub use event::Event;
+pub use launch::{Attributes, Launch};
+pub use log::{Entry, EventId, Log, Operation, StreamId};
+pub use module::Module;
+pub use stream::{Stream, StreamKind};

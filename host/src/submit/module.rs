@@ -1,0 +1,125 @@
+//! The program's kernels on the card: which PTX was taken, and the functions in it.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
+use std::panic::Location;
+use std::ptr;
+
+use cuda_driver::{CUfunction, CUjitOption, CUmodule, CuResult};
+use cuda_std::abi::Kernel;
+
+use super::error::{check, failure};
+use super::{Card, Error};
+use crate::kernels::Image;
+
+/// Room for what the driver's PTX compiler has to say, bytes.
+const COMPILER_LOG: usize = 8192;
+
+/// A loaded module.
+pub struct Module {
+    raw: CUmodule,
+    image: &'static Image,
+    functions: RefCell<HashMap<&'static str, CUfunction>>,
+}
+
+impl Module {
+    /// The images that the card can run, newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CardTooOld`] when there is none.
+    pub(super) fn images_for(card: &Card, images: &'static [Image]) -> Result<Vec<&'static Image>, Error> {
+        let mut fitting: Vec<_> =
+            images.iter().filter(|image| image.capability <= card.compute_capability).collect();
+        fitting.sort_by_key(|image| Reverse(image.capability));
+        if fitting.is_empty() {
+            return Err(Error::CardTooOld {
+                card: card.name.clone(),
+                capability: card.compute_capability,
+                needs: images.iter().map(|image| image.capability).min().unwrap_or_default(),
+            });
+        }
+        Ok(fitting)
+    }
+
+    /// Loads the first of `images` that the driver takes (`cuModuleLoadDataEx`): it refuses PTX newer than itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PtxTooNew`] when it takes none; any other refusal as it comes, with the compiler's log.
+    pub(super) fn load(card: &Card, images: &[&'static Image]) -> Result<Module, Error> {
+        for image in images {
+            match load(image) {
+                Ok(raw) => return Ok(Module { raw, image, functions: RefCell::default() }),
+                Err((CuResult::UNSUPPORTED_PTX_VERSION, _)) => {}
+                Err((_, error)) => return Err(error),
+            }
+        }
+        Err(Error::PtxTooNew {
+            ptx: images.last().map(|image| image.ptx_version).unwrap_or_default(),
+            driver: card.driver_cuda,
+        })
+    }
+
+    /// The PTX that was loaded.
+    pub fn image(&self) -> &'static Image {
+        self.image
+    }
+
+    /// The kernel's function, looked up at most once.
+    #[track_caller]
+    pub(super) fn function(&self, kernel: &Kernel) -> Result<CUfunction, Error> {
+        if let Some(function) = self.functions.borrow().get(kernel.name) {
+            return Ok(*function);
+        }
+        let what = || format!("find kernel `{}` in the PTX for {}", kernel.name, self.image.arch);
+        let name = CString::new(kernel.name).unwrap_or_default();
+        let mut function = CUfunction::NULL;
+        // SAFETY: the module is loaded, the name ends in NUL, and `function` is there to be written.
+        let answer = unsafe { cuda_driver::cuModuleGetFunction(&mut function, self.raw, name.as_ptr()) };
+        check("cuModuleGetFunction", answer, what)?;
+        self.functions.borrow_mut().insert(kernel.name, function);
+        Ok(function)
+    }
+
+    /// Unloads it (`cuModuleUnload`).
+    pub(super) fn unload(self) -> Result<(), Error> {
+        // SAFETY: `self` is taken, so no function of the module is used after.
+        check("cuModuleUnload", unsafe { cuda_driver::cuModuleUnload(self.raw) }, || {
+            "unload the kernels".into()
+        })
+    }
+}
+
+#[track_caller]
+fn load(image: &Image) -> Result<CUmodule, (CuResult, Error)> {
+    let text = CString::new(image.text).unwrap_or_default();
+    let mut log = vec![0_u8; COMPILER_LOG];
+    let mut options = [CUjitOption::ERROR_LOG_BUFFER, CUjitOption::ERROR_LOG_BUFFER_SIZE_BYTES];
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(COMPILER_LOG)];
+    let mut raw = CUmodule::NULL;
+    // SAFETY: the text ends in NUL; there are as many values as options, the buffer is as long as its size says, and
+    // all of them outlive the call.
+    let answer = unsafe {
+        cuda_driver::cuModuleLoadDataEx(
+            &mut raw,
+            text.as_ptr().cast(),
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    if answer == CuResult::SUCCESS {
+        return Ok(raw);
+    }
+    let (major, minor) = image.ptx_version;
+    let what = format!("load the PTX {major}.{minor} for {}", image.arch);
+    let mut error = failure("cuModuleLoadDataEx", answer, what, Location::caller());
+    if let Error::Driver(driver) = &mut error {
+        let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+        driver.detail = String::from_utf8_lossy(&log[..end]).into_owned();
+    }
+    Err((answer, error))
+}
