@@ -1,8 +1,6 @@
 //! A driver that is older than launch attributes. The one test here leaves a function out of the process' table, so it has a
 //! process of its own.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod support;
 
 use cuda_driver::Symbol;

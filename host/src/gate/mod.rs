@@ -1,19 +1,15 @@
 //! Numbers -> a verdict and a sentence that gives the numbers. Pure: it measures nothing and prints nothing. What every
 //! lesson needs stands here; a lesson's own gates have a file each.
 
-mod forkjoin;
-mod pdl;
-mod streams;
+pub mod forkjoin;
+pub mod pdl;
+pub mod streams;
 
 use std::fmt;
 
 use serde::Serialize;
 
 use crate::compare::Comparison;
-
-pub use forkjoin::{ForkJoin, critical_path_bound, ordering_event, overlap};
-pub use pdl::bit_identical;
-pub use streams::{Times, streams};
 
 /// The SMs of the smallest card whose ratio is gated.
 pub const MIN_SM_COUNT: u32 = 24;

@@ -14,7 +14,7 @@ use super::timing::time;
 use super::{Gates, Outcome, Setting};
 use crate::args::{self, Repeat};
 use crate::compare::{Comparison, compare};
-use crate::gate::{self, Gate};
+use crate::gate::{Gate, correctness, forkjoin};
 use crate::measure::Statistics;
 use crate::reference;
 use crate::report::{Report, thousands};
@@ -73,7 +73,7 @@ impl Findings {
             setting: Setting::of(context),
             parameters: options.clone(),
             threads_per_block: THREADS,
-            critical_path_bound: gate::critical_path_bound(options.branches),
+            critical_path_bound: forkjoin::critical_path_bound(options.branches),
             gates: Gates::default(),
             diamond_result: None,
             serial_result: None,
@@ -124,13 +124,13 @@ impl Findings {
         });
 
         let result = compare(&result_of(&diamond, Diamond::submit_diamond)?, &want, TOLERANCE);
-        let gate = gate::correctness("diamond", &result);
+        let gate = correctness("diamond", &result);
         self.diamond_result = Some(result);
         if !self.gates.hold(gate, report) {
             return Ok(());
         }
         let result = compare(&result_of(&diamond, Diamond::submit_serial)?, &want, TOLERANCE);
-        let gate = gate::correctness("serial", &result);
+        let gate = correctness("serial", &result);
         self.serial_result = Some(result);
         if !self.gates.hold(gate, report) {
             return Ok(());
@@ -169,7 +169,7 @@ impl Findings {
         self.diamond_times = Some(diamond_times);
         self.serial_times = Some(serial_times);
         self.serial_over_diamond = Some(serial_times.median_ms / diamond_times.median_ms);
-        let gate = gate::overlap(&gate::ForkJoin {
+        let gate = forkjoin::overlap(&forkjoin::ForkJoin {
             serial: serial_times,
             diamond: diamond_times,
             branches: options.branches,
@@ -192,8 +192,8 @@ fn result_of<'c>(
 /// An event that orders must refuse to be read as a stopwatch, with the one code that the driver documents for it.
 fn ordering_event_gate(answer: Result<f32, Error>) -> Result<Gate, Error> {
     match answer {
-        Err(Error::Driver(error)) => Ok(gate::ordering_event(Err((error.code, &error.name)))),
+        Err(Error::Driver(error)) => Ok(forkjoin::ordering_event(Err((error.code, &error.name)))),
         Err(other) => Err(other),
-        Ok(ms) => Ok(gate::ordering_event(Ok(ms))),
+        Ok(ms) => Ok(forkjoin::ordering_event(Ok(ms))),
     }
 }
