@@ -8,14 +8,13 @@ const UNROLLED: u32 = 64;
 
 /// `iters` dependent fused multiply-adds `x = a * x + b` on every element of `input`, one rounding each, into `out`.
 ///
-/// The grid may be of any size: each thread takes every grid's width of elements. The buffers are of the same length.
+/// The grid may be of any size: each thread takes every grid's width of elements.
 //
 // `iters` stands before `a` and `b` for a reason. As an aligned pair the two are loaded into two registers at once, and a
 // step then reads three registers, two of them from one bank; with two warps on a scheduler the bank's port is the limit,
 // and a step takes 5.3 cycles instead of 4.1 (H200). Apart, `a` becomes a uniform operand.
-#[kernel]
+#[kernel(equal_lengths)]
 pub fn grind_fma(input: &[f32], out: &mut [f32], iters: u32, a: f32, b: f32) {
-    let input = &input[..out.len()];
     let mut indices = thread::grid_stride(input.len());
     let Some(mut index) = indices.next() else { return };
     let mut value = input[index];
@@ -46,8 +45,8 @@ fn chain(mut x: f32, a: f32, b: f32, iters: u32) -> f32 {
 }
 
 /// `out[i] = b0[i] + b1[i] + b2[i] + b3[i]`, added in that order, one element for each thread of a grid that covers
-/// `out`. The five buffers are of the same length.
-#[kernel]
+/// `out`.
+#[kernel(equal_lengths)]
 pub fn sum_four(b0: &[f32], b1: &[f32], b2: &[f32], b3: &[f32], out: &mut [f32]) {
     let i = thread::index_1d();
     if i < out.len() {

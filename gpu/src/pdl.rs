@@ -3,7 +3,7 @@
 //!
 //! The primary comes in four versions that differ in where the trigger stands. The results are the same in all of them.
 
-use cuda_std::arith::fma;
+use cuda_std::arith::{fma, opaque};
 use cuda_std::{kernel, pdl, thread};
 
 /// Fused multiply-adds of each phase.
@@ -16,7 +16,7 @@ pub const EPILOGUE: (f32, f32) = (0.997, 0.125);
 pub const PROLOGUE: (f32, f32) = (0.998, 0.5);
 
 /// The primary, as in the course: `mid` from `x`, the trigger, then `aux` from `x`. One thread for each element.
-#[kernel(since = "sm_90")]
+#[kernel(since = "sm_90", equal_lengths)]
 pub fn produce_stage(x: &[f32], mid: &mut [f32], aux: &mut [f32]) {
     first_phase(x, mid);
     pdl::trigger();
@@ -24,7 +24,7 @@ pub fn produce_stage(x: &[f32], mid: &mut [f32], aux: &mut [f32]) {
 }
 
 /// The primary with the trigger before everything else: the secondary may start as soon as there is room.
-#[kernel(since = "sm_90")]
+#[kernel(since = "sm_90", equal_lengths)]
 pub fn produce_stage_early(x: &[f32], mid: &mut [f32], aux: &mut [f32]) {
     pdl::trigger();
     first_phase(x, mid);
@@ -32,7 +32,7 @@ pub fn produce_stage_early(x: &[f32], mid: &mut [f32], aux: &mut [f32]) {
 }
 
 /// The primary with the trigger after everything else: what the end of each block would do by itself.
-#[kernel(since = "sm_90")]
+#[kernel(since = "sm_90", equal_lengths)]
 pub fn produce_stage_late(x: &[f32], mid: &mut [f32], aux: &mut [f32]) {
     first_phase(x, mid);
     second_phase(x, aux);
@@ -40,7 +40,7 @@ pub fn produce_stage_late(x: &[f32], mid: &mut [f32], aux: &mut [f32]) {
 }
 
 /// The primary without a trigger.
-#[kernel(since = "sm_90")]
+#[kernel(since = "sm_90", equal_lengths)]
 pub fn produce_stage_never(x: &[f32], mid: &mut [f32], aux: &mut [f32]) {
     first_phase(x, mid);
     second_phase(x, aux);
@@ -53,11 +53,14 @@ pub fn produce_stage_never(x: &[f32], mid: &mut [f32], aux: &mut [f32]) {
 ///
 /// `mid` holds at least as many elements as `out`. It is a pointer, because the primary may be writing it until the wait
 /// is over, and nothing may be read of it before.
-#[kernel(since = "sm_90")]
+#[kernel(since = "sm_90", equal_lengths)]
 pub unsafe fn combine_stage(mid: *const f32, y: &[f32], out: &mut [f32]) {
     let i = thread::index_1d();
     let prologue = if i < out.len() { chain(y[i], PROLOGUE) } else { 0.0 };
     pdl::wait();
+    // To the compiler this is another index. Were it the same, one path would lead through the chain, the wait and the
+    // sum, and the assembler moves a wait up to the start of such a path: the prologue would then wait too.
+    let i = opaque(i as u64) as usize;
     if i < out.len() {
         // SAFETY: `mid` is as long as `out`, says the caller, and nobody writes it any more: the wait is over.
         out[i] = unsafe { *mid.add(i) } + prologue;

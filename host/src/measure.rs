@@ -25,6 +25,19 @@ impl Statistics {
     pub const UNKNOWN: Self =
         Self { runs: 0, median_ms: f64::NAN, min_ms: f64::NAN, max_ms: f64::NAN, mean_ms: f64::NAN };
 
+    /// The same for one of `count` equal parts of what was timed.
+    pub fn divided_by(self, count: u32) -> Self {
+        let part = |ms: f64| ms / f64::from(count);
+        let Self { runs, median_ms, min_ms, max_ms, mean_ms } = self;
+        Self {
+            runs,
+            median_ms: part(median_ms),
+            min_ms: part(min_ms),
+            max_ms: part(max_ms),
+            mean_ms: part(mean_ms),
+        }
+    }
+
     /// The statistics of these times in milliseconds, `f32` as CUDA's events give them or `f64`, in any order.
     /// `None` when there are none, or when one of them is not finite: then nothing was measured.
     pub fn of<T: Copy + Into<f64>>(times_ms: &[T]) -> Option<Self> {
@@ -86,6 +99,12 @@ mod tests {
     #[test]
     fn times_may_be_single_precision() {
         assert_eq!(Statistics::of(&[0.5_f32, 0.25]), Statistics::of(&[0.5_f64, 0.25]));
+    }
+
+    #[test]
+    fn a_part_of_what_was_timed_takes_its_part_of_every_time() {
+        let whole = Statistics::of(&[10.0, 20.0, 60.0]).unwrap();
+        assert_eq!(whole.divided_by(10), Statistics::of(&[1.0, 2.0, 6.0]).unwrap());
     }
 
     #[test]

@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use clap::Parser;
-use host::args::{Cli, Command, ForkJoin};
+use host::args::{self, Cli, Command, ForkJoin, Repeat};
 use host::kernels::IMAGES;
-use host::lesson::{Outcome, forkjoin};
+use host::lesson::{Outcome, forkjoin, pdl, streams};
 use host::report::Report;
-use host::submit::{Context, Error, Event, Stream, StreamKind, open_driver};
+use host::submit::{Buffer, Context, Error, Event, Launch, Stream, StreamKind, open_driver};
+
+const REPEAT: Repeat = Repeat { runs: 5, warmups: 2 };
 
 fn on_gpu<T>(test: impl FnOnce(&Context) -> T) -> T {
     open_driver().unwrap();
@@ -40,6 +42,75 @@ fn gpu_every_gate_of_the_lesson_passes() {
             );
         });
     }
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn gpu_every_gate_of_the_streams_lesson_passes() {
+    on_gpu(|context| {
+        let findings = streams::run(context, &args::standard(REPEAT, 0), Report::new(true)).unwrap();
+        assert!(findings.passed());
+    });
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn gpu_dependent_launch_changes_no_bit_on_any_grid_with_the_trigger_anywhere() {
+    on_gpu(|context| {
+        let options = args::Pdl { sweep: true, pairs: 8, ..args::standard(REPEAT, 0) };
+        match pdl::run(context, &options, Report::new(true)) {
+            Ok(findings) => assert!(findings.passed()),
+            Err(Error::Unsupported { .. }) => assert!(context.card().compute_capability < (9, 0)),
+            Err(other) => panic!("{other}"),
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn gpu_sweeps_are_right_for_every_remainder_and_reach_no_element_of_another() {
+    on_gpu(|context| {
+        let stream = Stream::new(context, "s", StreamKind::NonBlocking).unwrap();
+        let input: Vec<f32> = (0..5000).map(|i| i as f32).collect();
+        let (from, to) =
+            (Buffer::from_slice(context, "from", &input).unwrap(), Buffer::new(context, "to", 5000).unwrap());
+        for elems in (1..40).chain([1023, 1024, 4097, 4999, 5000]) {
+            stream.zero(&to).unwrap();
+            let call = gpu::streams::sweep_scale(&from.first(elems), &to.first(elems));
+            stream.launch(&Launch::new(3, 64), call).unwrap();
+            stream.synchronize().unwrap();
+            let mut got = vec![1.0; 5000];
+            to.copy_to(&mut got).unwrap();
+            let want = |i: usize| if i < elems { 2.0 * i as f32 } else { 0.0 };
+            assert!(got.iter().enumerate().all(|(i, &got)| got == want(i)), "{elems} elements");
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn gpu_a_launch_that_the_card_does_not_take_is_refused_at_the_call_and_the_next_one_works() {
+    on_gpu(|context| {
+        let stream = Stream::new(context, "s", StreamKind::Blocking).unwrap();
+        let spun = Buffer::new(context, "spun", 64).unwrap();
+        let good = Launch::new(1, 64);
+        for bad in [
+            Launch::new(1, 1025),
+            Launch::new(0, 64),
+            Launch::new(1, 0),
+            Launch { grid: (1, 65_536, 1), ..good },
+            Launch { block: (1, 1, 65), ..good },
+            Launch { shared_bytes: 300 << 10, ..good },
+        ] {
+            let Err(Error::Driver(error)) = stream.launch(&bad, gpu::streams::spin_lcg(&spun, 1)) else {
+                panic!("{bad} was taken")
+            };
+            assert_eq!((error.code, error.call), (1, "cuLaunchKernel"), "{error}");
+            assert!(error.at.file().ends_with("gpu.rs"), "{error}");
+            stream.launch(&good, gpu::streams::spin_lcg(&spun, 1)).unwrap();
+            stream.synchronize().unwrap();
+        }
+    });
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use cuda_std::abi::{Kernel, ParameterKind};
+use cuda_std::abi::Kernel;
 use host::kernels::{IMAGES, Image};
 
 /// Every kernel of the crate `gpu`.
@@ -59,16 +59,8 @@ fn every_kernel_is_an_entry_with_the_parameters_of_its_descriptor_and_there_is_n
         assert_eq!(image.text.matches(".entry ").count(), kernels(image).count(), "{}", image.arch);
         for kernel in kernels(image) {
             let bytes: Vec<_> = entry(image, kernel.name).0.iter().map(|ptx_type| &ptx_type[1..]).collect();
-            let mut want = Vec::new();
-            for parameter in kernel.parameters {
-                match parameter.kind {
-                    ParameterKind::Slice { .. } => want.extend(["64".to_owned(), "64".to_owned()]),
-                    ParameterKind::Pointer { .. } => want.push("64".to_owned()),
-                    ParameterKind::Scalar { bytes } => want.push((8 * bytes).to_string()),
-                }
-            }
+            let want: Vec<_> = kernel.slots().map(|bytes| (8 * bytes).to_string()).collect();
             assert_eq!(bytes, want, "{} for {}", kernel.name, image.arch);
-            assert_eq!(bytes.len(), kernel.slots());
         }
     }
 }
@@ -96,20 +88,17 @@ fn the_grind_chain_is_fused_multiply_adds_and_nothing_else() {
 /// registers, two of them from one bank (see `grind_fma`).
 #[test]
 fn the_factors_of_the_chain_do_not_share_a_word() {
-    let mut offset = 0_usize;
-    let mut words = Vec::new();
-    for parameter in gpu::forkjoin::grind_fma::KERNEL.parameters {
-        if let ParameterKind::Scalar { bytes } = parameter.kind {
-            offset = offset.next_multiple_of(bytes);
-            if ["a", "b"].contains(&parameter.name) {
-                words.push(offset / 8);
-            }
-            offset += bytes;
-        } else {
-            offset = offset.next_multiple_of(8) + 8 * parameter.kind.slots();
-        }
-    }
-    assert!(words.len() == 2 && words[0] != words[1], "{words:?}");
+    let slots: Vec<_> = gpu::forkjoin::grind_fma::KERNEL.slots().collect();
+    let offsets: Vec<_> = slots
+        .iter()
+        .scan(0_usize, |end, &bytes| {
+            let start = end.next_multiple_of(bytes);
+            *end = start + bytes;
+            Some(start)
+        })
+        .collect();
+    let [.., a, b] = offsets[..] else { panic!("{offsets:?}") };
+    assert_ne!(a / 8, b / 8, "{offsets:?}");
 }
 
 #[test]
@@ -123,6 +112,77 @@ fn shared_slices_are_loaded_through_the_read_only_path_and_all_access_is_to_glob
                 assert_eq!(count(&body, generic), 0, "{generic} in {name} for {}", image.arch);
             }
         }
+    }
+}
+
+/// The position of the one instruction that has this mnemonic.
+fn place(body: &[&str], mnemonic: &str) -> usize {
+    let mut found = body.iter().enumerate().filter(|(_, line)| line.contains(mnemonic));
+    let (place, _) = found.next().unwrap();
+    assert_eq!(found.next(), None, "{mnemonic} stands twice");
+    place
+}
+
+#[test]
+fn every_step_of_the_spin_is_executed() {
+    for image in IMAGES {
+        let (_, body) = entry(image, "spin_lcg");
+        let steps: Vec<_> = body.iter().filter(|line| line.starts_with("mad.lo.s32")).collect();
+        // As many as the compiler wrote opaque steps, each with the recurrence's own numbers: none is a folded one.
+        assert_eq!(steps.len(), body.iter().filter(|line| line.starts_with("/* %r")).count());
+        assert!(
+            !steps.is_empty() && steps.iter().all(|step| step.ends_with(", 1664525, 1013904223;")),
+            "{steps:?}"
+        );
+        for other in ["mul.lo.s32", "mul.lo.u32", "shl.b32"] {
+            assert_eq!(count(&body, other), 0, "{other} for {}", image.arch);
+        }
+    }
+}
+
+#[test]
+fn the_secondary_reads_nothing_of_the_primary_before_the_wait() {
+    for image in IMAGES.iter().filter(|image| image.capability >= (9, 0)) {
+        let (_, body) = entry(image, "combine_stage");
+        let wait = place(&body, "griddepcontrol.wait");
+        // What is loaded through the read-only path is the secondary's own; the rest may be the primary's.
+        let own = place(&body, "ld.global.nc.b32");
+        let primarys = place(&body, "ld.global.b32");
+        let chain = body.iter().rposition(|line| line.starts_with("fma.rn.f32")).unwrap();
+        assert!(
+            own < chain && chain < wait && wait < primarys,
+            "own {own}, chain {chain}, wait {wait}, mid {primarys}"
+        );
+        // A jump target stands between the chain and the wait: on one path the assembler would move the wait up.
+        assert!(body[chain..wait].iter().any(|line| line.starts_with("$L__")), "{:?}", &body[chain..=wait]);
+    }
+}
+
+#[test]
+fn the_trigger_stands_where_the_kernels_name_says() {
+    let triggers = |image, name| {
+        let (_, body) = entry(image, name);
+        let places = |mnemonic: &str| -> Vec<usize> {
+            body.iter()
+                .enumerate()
+                .filter(|(_, line)| line.starts_with(mnemonic))
+                .map(|(place, _)| place)
+                .collect()
+        };
+        (places("griddepcontrol.launch_dependents"), places("fma.rn.f32"), places("st.global.b32"))
+    };
+    for image in IMAGES.iter().filter(|image| image.capability >= (9, 0)) {
+        let (trigger, fmas, stores) = triggers(image, "produce_stage_never");
+        assert_eq!((trigger.len(), fmas.len(), stores.len()), (0, 512, 2));
+        let (trigger, fmas, _) = triggers(image, "produce_stage_early");
+        assert!(trigger[0] < fmas[0], "{trigger:?}");
+        let (trigger, fmas, stores) = triggers(image, "produce_stage");
+        assert!(
+            fmas[255] < trigger[0] && stores[0] < trigger[0] && trigger[0] < fmas[256],
+            "{trigger:?} {stores:?}"
+        );
+        let (trigger, _, stores) = triggers(image, "produce_stage_late");
+        assert!(stores[1] < trigger[0], "{trigger:?} {stores:?}");
     }
 }
 

@@ -10,6 +10,9 @@
 //! | `*mut T` | `.u64` address | a device buffer, written |
 //! | a number or `bool` | one of its own size | the value |
 //!
+//! In a kernel with `equal_lengths` the first slice travels so, and every further slice as its address alone: the length is
+//! the first one's, and the host refuses a launch with others.
+//!
 //! A slice's address is never null, not even for an empty one. `&[T]` promises that nobody writes the elements while
 //! the kernel runs, and is loaded through the read-only path (`ld.global.nc`), like a `const __restrict__` pointer in
 //! CUDA C++; `*const T` promises nothing. In `&mut [T]` each thread touches only elements that no other thread of the
@@ -51,16 +54,6 @@ pub enum ParameterKind {
     },
 }
 
-impl ParameterKind {
-    /// PTX parameters that this one becomes: two for a slice, one for anything else.
-    pub const fn slots(self) -> usize {
-        match self {
-            ParameterKind::Slice { .. } => 2,
-            ParameterKind::Pointer { .. } | ParameterKind::Scalar { .. } => 1,
-        }
-    }
-}
-
 /// One parameter of a kernel, as its author wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
@@ -81,6 +74,9 @@ pub struct Kernel {
     pub parameters: &'static [Parameter],
     /// The least architecture whose PTX has the kernel, as 10 x compute capability (90 for `sm_90`); 0 for every one.
     pub since_sm: u32,
+    /// Whether its slices share one length: whoever launches it checks
+    /// [`Call::lengths_fit`](crate::call::Call::lengths_fit).
+    pub equal_lengths: bool,
     /// The source file that defines it.
     pub file: &'static str,
     /// The line in that file.
@@ -88,8 +84,17 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// PTX parameters of the entry.
-    pub fn slots(&self) -> usize {
-        self.parameters.iter().map(|parameter| parameter.kind.slots()).sum()
+    /// Sizes of the entry's PTX parameters in order, bytes.
+    pub fn slots(&self) -> impl Iterator<Item = usize> {
+        let mut slices = 0;
+        self.parameters.iter().flat_map(move |parameter| match parameter.kind {
+            ParameterKind::Slice { .. } => {
+                slices += 1;
+                let count = if self.equal_lengths && slices > 1 { 1 } else { 2 };
+                core::iter::repeat_n(8, count)
+            }
+            ParameterKind::Pointer { .. } => core::iter::repeat_n(8, 1),
+            ParameterKind::Scalar { bytes } => core::iter::repeat_n(bytes, 1),
+        })
     }
 }

@@ -111,6 +111,9 @@ pub struct Call<'a> {
     used: usize,
     buffers: [Option<BufferUse>; MAX_SLOTS],
     parameters: usize,
+    /// The one length, once a slice has given it.
+    shared_length: Option<usize>,
+    lengths_fit: bool,
     borrowed: PhantomData<&'a ()>,
 }
 
@@ -130,6 +133,11 @@ impl<'a> Call<'a> {
         self.buffers[..self.parameters].iter().flatten()
     }
 
+    /// Whether the slices' lengths are what the kernel needs: a launch of a call for which they are not is refused.
+    pub fn lengths_fit(&self) -> bool {
+        self.lengths_fit
+    }
+
     /// An empty call; the code that `#[kernel]` writes fills it.
     #[doc(hidden)]
     pub fn new(kernel: &'static Kernel) -> Self {
@@ -139,6 +147,8 @@ impl<'a> Call<'a> {
             used: 0,
             buffers: [const { None }; MAX_SLOTS],
             parameters: 0,
+            shared_length: None,
+            lengths_fit: true,
             borrowed: PhantomData,
         }
     }
@@ -147,7 +157,13 @@ impl<'a> Call<'a> {
     pub fn slice<T>(mut self, access: Access, memory: &'a impl DeviceMemory<T>) -> Self {
         let location = memory.location();
         self.push(location.address);
-        self.push(location.elements as u64);
+        match self.shared_length {
+            Some(length) => self.lengths_fit &= length == location.elements,
+            None => self.push(location.elements as u64),
+        }
+        if self.kernel.equal_lengths {
+            self.shared_length.get_or_insert(location.elements);
+        }
         self.note::<T>(access, location);
         self
     }

@@ -34,7 +34,8 @@ pub unsafe fn every_kind(
 fn the_descriptor_tells_name_parameters_and_place() {
     let kernel = every_kind::KERNEL;
     assert_eq!(kernel.name, "every_kind");
-    assert_eq!(kernel.since_sm, 90);
+    assert_eq!((kernel.since_sm, kernel.equal_lengths), (90, false));
+    assert!(alike::KERNEL.equal_lengths);
     assert!(kernel.file.ends_with("descriptor.rs") && kernel.line > 10);
     let kinds: Vec<_> = kernel.parameters.iter().map(|p| (p.name, p.type_name, p.kind)).collect();
     let (read, write) = (Access::Read, Access::Write);
@@ -51,7 +52,30 @@ fn the_descriptor_tells_name_parameters_and_place() {
             ("real", "f64", ParameterKind::Scalar { bytes: 8 }),
         ]
     );
-    assert_eq!(kernel.slots(), 10);
+    assert_eq!(kernel.slots().collect::<Vec<_>>(), [8, 8, 8, 8, 8, 8, 1, 1, 8, 8]);
+    assert_eq!(alike::KERNEL.slots().collect::<Vec<_>>(), [8, 8, 8, 8, 8, 8]);
+}
+
+/// Slices, a scalar between them, and a pointer, whose length nobody knows.
+#[kernel(equal_lengths)]
+pub unsafe fn alike(a: &[f32], count: u64, b: &mut [u8], unchecked: *const f32, c: &[f32]) {
+    b[0] = (a[0] + c[0]) as u8 + count as u8 + u8::from(unchecked.is_null());
+}
+
+#[test]
+fn slices_of_different_lengths_fit_only_where_nothing_else_was_promised() {
+    let floats = |length| DeviceBuffer::<f32>(1, length, PhantomData);
+    let bytes = |length| DeviceBuffer::<u8>(2, length, PhantomData);
+    let pointer = floats(99);
+    for (lengths, fit) in [((4, 4, 4), true), ((3, 4, 4), false), ((4, 3, 4), false), ((4, 4, 3), false)] {
+        let (a, b, c) = (floats(lengths.0), bytes(lengths.1), floats(lengths.2));
+        let call = alike(&a, 7, &b, &pointer, &c);
+        assert_eq!(call.lengths_fit(), fit, "{lengths:?}");
+        assert_eq!(call.slots(), [0x7001, lengths.0 as u64, 7, 0x7002, 0x7001, 0x7001]);
+    }
+    let (one, two) = (floats(1), DeviceBuffer::<u64>(2, 2, PhantomData));
+    let (three, four) = (bytes(3), DeviceBuffer::<f64>(4, 4, PhantomData));
+    assert!(every_kind(&one, &two, &three, &four, 0, false, 0, 0.0).lengths_fit());
 }
 
 #[test]

@@ -2,41 +2,43 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::ItemFn;
+use syn::{Ident, ItemFn};
 
-use crate::signature::{Kind, Parameter, Since};
+use crate::signature::{Kind, Options, Parameter};
 
 /// The entry, compiled only for the device, and from the architecture of `since` on.
 ///
 /// A slice's address travels as a reference to an empty array: a thin pointer in the PTX, yet one that LLVM knows to be
 /// unaliased (and read-only, when shared), so that `&[T]` is loaded through the read-only path.
-pub fn half(function: &ItemFn, parameters: &[Parameter], since: &Since) -> TokenStream {
+pub fn half(function: &ItemFn, parameters: &[Parameter], options: &Options) -> TokenStream {
     let name = &function.sig.ident;
     let inputs = &function.sig.inputs;
     let block = &function.block;
     let (docs, attributes): (Vec<_>, Vec<_>) =
         function.attrs.iter().partition(|attribute| attribute.path().is_ident("doc"));
     let safety = &function.sig.safety;
-    let feature = since.0.iter();
-    let entry_parameters = parameters.iter().map(|Parameter { name, written, kind }| match kind {
-        Kind::Slice { element, writes } => {
-            let length = length_of(name);
-            let mutable = writes.then(|| quote!(mut));
-            quote!(#name: &#mutable [#element; 0], #length: usize)
-        }
-        Kind::Pointer { .. } | Kind::Scalar => quote!(#name: #written),
-    });
-    let arguments = parameters.iter().map(|Parameter { name, kind, .. }| match kind {
-        Kind::Slice { writes, .. } => {
-            let length = length_of(name);
-            if *writes {
-                quote!(::core::slice::from_raw_parts_mut(#name.as_mut_ptr(), #length))
-            } else {
-                quote!(::core::slice::from_raw_parts(#name.as_ptr(), #length))
+    let feature = options.since.iter();
+    let mut lengths = Lengths { shared: options.equal_lengths, given: None };
+    let (mut entry_parameters, mut arguments) = (Vec::new(), Vec::new());
+    for Parameter { name, written, kind } in parameters {
+        match kind {
+            Kind::Slice { element, writes } => {
+                let (length, is_new) = lengths.of(name);
+                let length_parameter = is_new.then(|| quote!(, #length: usize));
+                if *writes {
+                    entry_parameters.push(quote!(#name: &mut [#element; 0] #length_parameter));
+                    arguments.push(quote!(::core::slice::from_raw_parts_mut(#name.as_mut_ptr(), #length)));
+                } else {
+                    entry_parameters.push(quote!(#name: &[#element; 0] #length_parameter));
+                    arguments.push(quote!(::core::slice::from_raw_parts(#name.as_ptr(), #length)));
+                }
+            }
+            Kind::Pointer { .. } | Kind::Scalar => {
+                entry_parameters.push(quote!(#name: #written));
+                arguments.push(quote!(#name));
             }
         }
-        Kind::Pointer { .. } | Kind::Scalar => quote!(#name),
-    });
+    }
     quote! {
         #(#docs)*
         #[cfg(target_arch = "nvptx64")]
@@ -46,13 +48,29 @@ pub fn half(function: &ItemFn, parameters: &[Parameter], since: &Since) -> Token
             #(#attributes)*
             #[inline(always)]
             #safety fn body(#inputs) #block
-            // SAFETY: the host's half passes the address and the length of one device buffer for each slice, and keeps
-            // the promises that `cuda_std::abi` lists.
+            // SAFETY: the host's half passes the address and the length of one device buffer for each slice, refuses a
+            // launch where lengths that are to be equal are not, and keeps what else `cuda_std::abi` promises.
             unsafe { body(#(#arguments),*) }
         }
     }
 }
 
-fn length_of(name: &syn::Ident) -> syn::Ident {
-    format_ident!("__{}_length", name)
+/// The entry's length parameters: one for each slice, or the first one's for all.
+struct Lengths {
+    shared: bool,
+    given: Option<Ident>,
+}
+
+impl Lengths {
+    /// The name of the slice's length, and whether that is a parameter of its own.
+    fn of(&mut self, slice: &Ident) -> (Ident, bool) {
+        match &self.given {
+            Some(length) if self.shared => (length.clone(), false),
+            _ => {
+                let length = format_ident!("__{}_length", slice);
+                self.given = Some(length.clone());
+                (length, true)
+            }
+        }
+    }
 }

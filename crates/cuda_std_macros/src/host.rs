@@ -5,16 +5,17 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, ItemFn};
 
-use crate::signature::{self, Kind, MAX_SLOTS, Parameter, Since};
+use crate::signature::{self, Kind, MAX_SLOTS, Options, Parameter};
 
 /// Everything the host sees of a kernel.
-pub fn half(function: &ItemFn, parameters: &[Parameter], since: &Since) -> TokenStream {
+pub fn half(function: &ItemFn, parameters: &[Parameter], options: &Options) -> TokenStream {
     let name = &function.sig.ident;
     let text = name.to_string();
     let visibility = &function.vis;
     let docs: Vec<&Attribute> =
         function.attrs.iter().filter(|attribute| attribute.path().is_ident("doc")).collect();
-    let since_sm = since.number();
+    let since_sm = options.since_sm();
+    let equal_lengths = options.equal_lengths;
     let descriptors = parameters.iter().map(descriptor);
     let takes = parameters.iter().map(|Parameter { name, written, kind }| match kind {
         Kind::Slice { element, .. } | Kind::Pointer { element, .. } => {
@@ -53,6 +54,7 @@ pub fn half(function: &ItemFn, parameters: &[Parameter], since: &Since) -> Token
                 name: #text,
                 parameters: &[#(#descriptors),*],
                 since_sm: #since_sm,
+                equal_lengths: #equal_lengths,
                 file: file!(),
                 line: line!(),
             };

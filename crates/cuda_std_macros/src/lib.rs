@@ -22,14 +22,17 @@ use syn::{ItemFn, parse_macro_input};
 /// nothing, and is neither generic, `async`, `const` nor `extern`.
 ///
 /// `#[kernel(since = "sm_90")]` leaves the entry out of PTX for older architectures.
+///
+/// `#[kernel(equal_lengths)]` says that all slices are of the same length. The host checks it at the launch, and the entry
+/// takes one length for all: an index that is below one slice's length is below all, and costs one bounds check.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let since = parse_macro_input!(arguments as signature::Since);
+    let options = parse_macro_input!(arguments as signature::Options);
     let function = parse_macro_input!(item as ItemFn);
     match signature::read(&function) {
         Ok(parameters) => {
-            let device = device::half(&function, &parameters, &since);
-            let host = host::half(&function, &parameters, &since);
+            let device = device::half(&function, &parameters, &options);
+            let host = host::half(&function, &parameters, &options);
             quote! { #device #host }.into()
         }
         Err(refusal) => refusal.to_compile_error().into(),

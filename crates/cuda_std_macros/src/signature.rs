@@ -13,34 +13,52 @@ pub const MAX_SLOTS: usize = 32;
 const ARCHITECTURES: [&str; 9] =
     ["sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120"];
 
-/// The attribute's argument: the first architecture that has the kernel, if not every one.
-pub struct Since(pub Option<LitStr>);
+/// The attribute's options.
+#[derive(Default)]
+pub struct Options {
+    /// The first architecture that has the kernel, if not every one.
+    pub since: Option<LitStr>,
+    /// All slices are of the same length: the host checks it, and the device relies on it.
+    pub equal_lengths: bool,
+}
 
-impl Since {
+impl Options {
     /// The number in `sm_NN`, or 0 for every architecture.
-    pub fn number(&self) -> u32 {
-        let name = self.0.as_ref().map(LitStr::value).unwrap_or_default();
+    pub fn since_sm(&self) -> u32 {
+        let name = self.since.as_ref().map(LitStr::value).unwrap_or_default();
         name.trim_start_matches("sm_").parse().unwrap_or(0)
     }
 }
 
-impl Parse for Since {
+impl Parse for Options {
     fn parse(input: ParseStream) -> syn::Result<Self> {
-        if input.is_empty() {
-            return Ok(Since(None));
+        let mut options = Options::default();
+        while !input.is_empty() {
+            let key: Ident = input.parse()?;
+            match key.to_string().as_str() {
+                "since" => options.since = Some(architecture(input)?),
+                "equal_lengths" => options.equal_lengths = true,
+                _ => {
+                    let known = "a kernel's options are `since = \"sm_NN\"` and `equal_lengths`";
+                    return Err(syn::Error::new(key.span(), known));
+                }
+            }
+            if !input.is_empty() {
+                input.parse::<syn::Token![,]>()?;
+            }
         }
-        let key: Ident = input.parse()?;
-        if key != "since" {
-            return Err(syn::Error::new(key.span(), "a kernel's one option is `since = \"sm_NN\"`"));
-        }
-        input.parse::<syn::Token![=]>()?;
-        let name: LitStr = input.parse()?;
-        if !ARCHITECTURES.contains(&name.value().as_str()) {
-            let known = ARCHITECTURES.join(", ");
-            return Err(syn::Error::new(name.span(), format!("no such architecture; known are {known}")));
-        }
-        if input.is_empty() { Ok(Since(Some(name))) } else { Err(input.error("nothing may follow `since`")) }
+        Ok(options)
     }
+}
+
+fn architecture(input: ParseStream) -> syn::Result<LitStr> {
+    input.parse::<syn::Token![=]>()?;
+    let name: LitStr = input.parse()?;
+    if ARCHITECTURES.contains(&name.value().as_str()) {
+        return Ok(name);
+    }
+    let known = ARCHITECTURES.join(", ");
+    Err(syn::Error::new(name.span(), format!("no such architecture; known are {known}")))
 }
 
 /// One parameter of a kernel.

@@ -10,6 +10,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::compare::Comparison;
+use crate::report::thousands;
 
 /// The SMs of the smallest card whose ratio is gated.
 pub const MIN_SM_COUNT: u32 = 24;
@@ -61,12 +62,14 @@ pub fn correctness(program: &str, comparison: &Comparison) -> Gate {
     let elements = comparison.elements;
     match comparison.first {
         Some(first) => Gate::fail(format!(
-            "{program} {first}; {} of {elements} elements are wrong",
-            comparison.mismatches
+            "{program} {first}; {} of {} elements are wrong",
+            thousands(comparison.mismatches as u64),
+            thousands(elements as u64)
         )),
         None if elements == 0 => Gate::fail(format!("{program}: there were no elements to compare")),
         None => {
-            let identical = comparison.bit_identical;
+            let identical = thousands(comparison.bit_identical as u64);
+            let elements = thousands(elements as u64);
             Gate::pass(format!(
                 "{program}: 0 of {elements} elements are wrong, {identical} are bit-identical"
             ))
@@ -80,7 +83,9 @@ pub fn equality<T: PartialEq + fmt::Display>(program: &str, got: &[T], want: &[T
         return Gate::fail(format!("{program}: {} elements against {}", got.len(), want.len()));
     }
     match got.iter().zip(want).position(|(got, want)| got != want) {
-        None => Gate::pass(format!("{program}: all {} elements equal the reference", got.len())),
+        None => {
+            Gate::pass(format!("{program}: all {} elements equal the reference", thousands(got.len() as u64)))
+        }
         Some(index) => {
             Gate::fail(format!("{program} wrong at {index}: got {}, want {}", got[index], want[index]))
         }

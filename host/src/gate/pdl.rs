@@ -1,6 +1,7 @@
 //! The gates of the lesson on programmatic dependent launch.
 
 use super::Gate;
+use crate::report::thousands;
 
 /// Whether early starts changed a result: both outputs are the same to the last bit.
 pub fn bit_identical(what: &str, baseline: &[f32], early: &[f32]) -> Gate {
@@ -11,9 +12,10 @@ pub fn bit_identical(what: &str, baseline: &[f32], early: &[f32]) -> Gate {
         _ if baseline.len() != early.len() || baseline.is_empty() => {
             Gate::fail(format!("{what}: {} elements against {}", early.len(), baseline.len()))
         }
-        None => {
-            Gate::pass(format!("{what}: all {} elements as in the baseline, to the last bit", early.len()))
-        }
+        None => Gate::pass(format!(
+            "{what}: all {} elements as in the baseline, to the last bit",
+            thousands(early.len() as u64)
+        )),
         Some(index) => Gate::fail(format!(
             "{what} differs from the baseline at {index}: got {}, want {}; {count} of {} elements differ",
             early[index],

@@ -23,6 +23,11 @@ const GRIND_STEPS: u32 = 512;
 /// Steps of the spin.
 const SPIN_STEPS: u32 = 1 << 20;
 
+/// A timed run is so many launches back to back that it lasts about this long, so that the events around it weigh nothing.
+const RUN_MS: f64 = 1.0;
+/// How often a launch runs that tells how many that is.
+const PROBE: Repeat = Repeat { runs: 3, warmups: 1 };
+
 /// What the bench found, as its JSON document has it.
 #[derive(Debug, Serialize)]
 pub struct Findings {
@@ -52,6 +57,7 @@ struct Limits {
 struct Row {
     kernel: &'static str,
     blocks: u32,
+    /// Of one launch, in a run of many back to back.
     times: Statistics,
     amount: Amount,
     per_s: f64,
@@ -96,8 +102,8 @@ pub fn run(context: &Context, options: &args::Bench, report: Report) -> Result<F
         limits.bytes_per_s
     ));
     report.say(format!(
-        "{:14}  {:>6}  {:>44}  {:>16}  {:>8}",
-        "kernel", "blocks", "time", "achieved", "of limit"
+        "{:14}  {:>6}  {:>44}  {:>17}  {:>8}",
+        "kernel", "blocks", "time of a launch", "achieved", "of limit"
     ));
     let kernels = bench.kernels(limits)?;
     for row in &kernels {
@@ -135,7 +141,7 @@ impl Bench<'_> {
         let elems = lanes::large_elems(card);
         let from: Buffer<'_, f32> = Buffer::new(self.context, "from", elems)?;
         let to = Buffer::new(self.context, "to", elems)?;
-        let times = time(self.context, self.repeat, || self.stream.copy(&from, &to))?;
+        let times = time(self.context, &self.stream, self.repeat, || self.stream.copy(&from, &to))?;
         Ok(Limits {
             operations_per_s: f64::from(card.fma_lanes()) * f64::from(card.clock_khz) * 1e3,
             bytes_per_s: 2.0 * from.bytes() as f64 / (times.median_ms * 1e-3),
@@ -187,7 +193,14 @@ impl Bench<'_> {
         call: impl Fn() -> Call<'b>,
     ) -> Result<Row, Error> {
         let launch = Launch::new(blocks, THREADS);
-        let times = time(self.context, self.repeat, || self.stream.launch(&launch, call()))?;
+        let timed = |repeat, batch| {
+            time(self.context, &self.stream, repeat, || {
+                (0..batch).try_for_each(|_| self.stream.launch(&launch, call()))
+            })
+        };
+        let once = timed(PROBE, 1)?;
+        let batch = launches_for(once.median_ms);
+        let times = timed(self.repeat, batch)?.divided_by(batch);
         let (count, limit) = match amount {
             Amount::Operations(count) => (count, limits.operations_per_s),
             Amount::Bytes(count) => (count, limits.bytes_per_s),
@@ -197,6 +210,12 @@ impl Bench<'_> {
     }
 }
 
+/// Launches that last [`RUN_MS`], when one lasts `once_ms`: at least one, at most 500.
+fn launches_for(once_ms: f64) -> u32 {
+    // A float that is no number or too large becomes 0 or the largest number here.
+    ((RUN_MS / once_ms).ceil() as u32).clamp(1, 500)
+}
+
 impl Row {
     fn line(&self) -> String {
         let unit = match self.amount {
@@ -204,7 +223,7 @@ impl Row {
             Amount::Bytes(_) => "bytes/s",
         };
         format!(
-            "{:14}  {:>6}  {:>44}  {:>16}  {:>7.1}%",
+            "{:14}  {:>6}  {:>44}  {:>17}  {:>7.1}%",
             self.kernel,
             self.blocks,
             format!("{:.4}", self.times),

@@ -18,7 +18,7 @@ use crate::gate::{Gate, correctness, forkjoin};
 use crate::measure::Statistics;
 use crate::reference;
 use crate::report::{Report, thousands};
-use crate::submit::{Context, Error};
+use crate::submit::{Context, Error, Stream, StreamKind};
 
 /// What counts as equal, relative to the reference.
 const TOLERANCE: f32 = 1e-6;
@@ -162,8 +162,9 @@ impl Findings {
         diamond: &Diamond<'_>,
         report: Report,
     ) -> Result<bool, Error> {
-        let diamond_times = time(context, options.repeat, || diamond.submit_diamond())?;
-        let serial_times = time(context, options.repeat, || diamond.submit_serial())?;
+        let clock = Stream::new(context, "legacy default stream", StreamKind::Legacy)?;
+        let diamond_times = time(context, &clock, options.repeat, || diamond.submit_diamond())?;
+        let serial_times = time(context, &clock, options.repeat, || diamond.submit_serial())?;
         report.say(format!("diamond: {diamond_times}"));
         report.say(format!("serial: {serial_times}"));
         self.diamond_times = Some(diamond_times);

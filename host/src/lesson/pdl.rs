@@ -226,7 +226,7 @@ impl Findings {
         }
         let timed = |name, early| {
             let _range = Range::new(name);
-            time(context, repeat, || pipeline.submit(early))
+            time(context, &pipeline.stream, repeat, || pipeline.submit(early))
         };
         let (baseline, pdl) = (timed("baseline", false)?, timed("pdl", true)?);
         Ok(Some(Cell {

@@ -7,15 +7,16 @@ use crate::submit::{Context, Error, Event, Stream, StreamKind};
 
 /// The card's time for each of `runs` submissions, after `warmups` that are not timed.
 ///
-/// Start and stop are recorded on the legacy default stream, which is a barrier among blocking streams: the stop stands
-/// for everything that the submission put on any of them. A submission with a non-blocking stream must not be timed
-/// this way. The host only waits after the last run, so that it submits ahead of the card.
+/// Start and stop are recorded on `clock`, which must follow the work: the stream of the submission itself, or the legacy
+/// default stream, which is a barrier among blocking streams, so that the stop stands for everything that the submission
+/// put on any of them. A submission with a non-blocking stream must not be timed this way. The host only waits after the
+/// last run, so that it submits ahead of the card.
 pub fn time(
     context: &Context,
+    clock: &Stream<'_>,
     Repeat { runs, warmups }: Repeat,
     mut submit: impl FnMut() -> Result<(), Error>,
 ) -> Result<Statistics, Error> {
-    let clock = Stream::new(context, "legacy default stream", StreamKind::Legacy)?;
     for _ in 0..warmups {
         submit()?;
     }

@@ -51,6 +51,14 @@ pub enum Error {
         /// The least that the kernels need.
         needs: (u32, u32),
     },
+    /// A kernel that needs slices of one length was given others.
+    #[error("launch `{kernel}`: its buffers are of different lengths ({at}); pass views of the same length")]
+    UnequalLengths {
+        /// The kernel.
+        kernel: &'static str,
+        /// The caller.
+        at: &'static Location<'static>,
+    },
     /// The card lacks something that a lesson is about.
     #[error("{feature} needs compute capability {}.{} or newer: {card} has {}.{}; choose another card with `--device`", needs.0, needs.1, capability.0, capability.1)]
     Unsupported {

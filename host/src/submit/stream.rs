@@ -69,9 +69,14 @@ impl<'c> Stream<'c> {
     /// # Errors
     ///
     /// A grid, block or shared memory that the card does not take is refused here; an error of the kernel itself comes
-    /// out of a later call that waits for it. [`Error::Missing`] when the driver is too old for attributes.
+    /// out of a later call that waits for it. [`Error::UnequalLengths`] when the kernel needs slices of one length and
+    /// got others; [`Error::Missing`] when the driver is too old for attributes.
     #[track_caller]
     pub fn launch(&self, launch: &Launch, call: Call<'_>) -> Result<(), Error> {
+        if !call.lengths_fit() {
+            let kernel = call.kernel().name;
+            return Err(Error::UnequalLengths { kernel, at: Location::caller() });
+        }
         let function = self.context.module().function(call.kernel())?;
         let slots = call.slots();
         let mut arguments: [*mut c_void; MAX_SLOTS] = std::array::from_fn(|i| {

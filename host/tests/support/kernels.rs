@@ -23,30 +23,32 @@ pub struct Cost {
 /// `arguments` are as many pointers as the kernel has slots, and each slice among them is a live allocation.
 pub unsafe fn run(name: &str, arguments: *mut *mut u64, spoiled: bool, folds_the_spin: bool) -> Cost {
     let slot = |index| unsafe { **arguments.add(index) };
-    let floats =
-        |index| unsafe { slice::from_raw_parts_mut(slot(index) as *mut f32, slot(index + 1) as usize) };
+    // A kernel's slices share one length: it stands behind the first slice's address.
+    let shared = |address, length| unsafe {
+        slice::from_raw_parts_mut(slot(address) as *mut f32, slot(length) as usize)
+    };
     let number = |index| f32::from_bits(slot(index) as u32);
     let few = |us| Cost { us, fills_the_card: false };
     let full = |us| Cost { us, fills_the_card: true };
     let (out, cost) = match name {
         "grind_fma" => {
-            let out = floats(2);
-            reference::grind_fma(floats(0), out, number(5), number(6), slot(4) as u32);
+            let out = shared(2, 1);
+            reference::grind_fma(shared(0, 1), out, number(4), number(5), slot(3) as u32);
             (out, few(500.0))
         }
         "sum_four" => {
-            let out = floats(8);
-            reference::sum_four(floats(0), floats(2), floats(4), floats(6), out);
+            let out = shared(5, 1);
+            reference::sum_four(shared(0, 1), shared(2, 1), shared(3, 1), shared(4, 1), out);
             (out, few(5.0))
         }
         "sweep_add" => {
-            let out = floats(2);
-            reference::streams::sweep_add(floats(0), out);
+            let out = shared(2, 1);
+            reference::streams::sweep_add(shared(0, 1), out);
             (out, full(100.0))
         }
         "sweep_scale" => {
-            let out = floats(2);
-            reference::streams::sweep_scale(floats(0), out);
+            let out = shared(2, 1);
+            reference::streams::sweep_scale(shared(0, 1), out);
             (out, full(100.0))
         }
         "spin_lcg" => {
@@ -59,16 +61,16 @@ pub unsafe fn run(name: &str, arguments: *mut *mut u64, spoiled: bool, folds_the
             return few(if folds_the_spin { 800.0 } else { f64::from(steps) * 4e-3 });
         }
         produce if produce.starts_with("produce_stage") => {
-            let (mid, aux) = (floats(2), floats(4));
-            let pair = reference::pdl::pair(floats(0), floats(0));
+            let (x, mid, aux) = (shared(0, 1), shared(2, 1), shared(3, 1));
+            let pair = reference::pdl::pair(x, x);
             mid.copy_from_slice(&pair.mid);
             aux.copy_from_slice(&pair.aux);
             (mid, full(10.0))
         }
         "combine_stage" => {
-            let out = floats(3);
+            let out = shared(3, 2);
             let mid = unsafe { slice::from_raw_parts(slot(0) as *const f32, out.len()) };
-            let y = floats(1);
+            let y = shared(1, 2);
             let mut prologue = vec![0.0; y.len()];
             let (mul, add) = gpu::pdl::PROLOGUE;
             reference::grind_fma(y, &mut prologue, mul, add, gpu::pdl::STEPS);
