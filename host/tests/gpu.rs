@@ -76,8 +76,8 @@ fn gpu_sweeps_are_right_for_every_remainder_and_reach_no_element_of_another() {
             (Buffer::from_slice(context, "from", &input).unwrap(), Buffer::new(context, "to", 5000).unwrap());
         for elems in (1..40).chain([1023, 1024, 4097, 4999, 5000]) {
             stream.zero(&to).unwrap();
-            let (from, to) = (from.first(elems), to.first(elems));
-            stream.launch(&Launch::new(3, 64), gpu::streams::sweep_scale(&from, &to)).unwrap();
+            let (some, rest) = (from.first(elems), to.first(elems));
+            stream.launch(&Launch::new(3, 64), gpu::streams::sweep_scale(&some, &rest)).unwrap();
             stream.synchronize().unwrap();
             let mut got = vec![1.0; 5000];
             to.copy_to(&mut got).unwrap();

@@ -196,7 +196,11 @@ impl Findings {
                 self.cells.push(cell);
             }
         }
-        report.say("floor: the fused multiply-adds alone, with the secondary's prologue beside the primary's epilogue");
+        report.say(
+            "floor: the fused multiply-adds alone, with the secondary's prologue beside the primary's epilogue. Far above \
+             it, launching is the limit and an early start hides some of that; near it, the card is busy to the end and \
+             there is little to hide",
+        );
         Ok(())
     }
 
