@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::sync::{Mutex, PoisonError};
+
 use clap::Parser;
 use host::args::{self, Cli, Command, ForkJoin, Repeat};
 use host::kernels::IMAGES;
@@ -11,7 +13,11 @@ use host::submit::{Buffer, Context, Error, Event, Launch, Stream, StreamKind, op
 
 const REPEAT: Repeat = Repeat { runs: 5, warmups: 2 };
 
+/// One test at a time: they time what they run.
+static CARD: Mutex<()> = Mutex::new(());
+
 fn on_gpu<T>(test: impl FnOnce(&Context) -> T) -> T {
+    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
     open_driver().unwrap();
     let context = Context::open(0, IMAGES).unwrap();
     let outcome = test(&context);
@@ -116,6 +122,7 @@ fn gpu_a_launch_that_the_card_does_not_take_is_refused_at_the_call_and_the_next_
 #[test]
 #[ignore = "needs a GPU"]
 fn gpu_every_image_that_the_card_can_run_loads() {
+    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
     for image in IMAGES {
         open_driver().unwrap();
         let context = Context::open(0, std::slice::from_ref(image));

@@ -46,8 +46,8 @@ pub struct Findings {
 /// What the card can do at most.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Limits {
-    /// Fused multiply-adds (or integer steps) a second: lanes times the peak clock.
-    operations_per_s: f64,
+    /// Fused multiply-adds a second: lanes times the peak clock.
+    fma_per_s: f64,
     /// Bytes a second, read and written, of a copy on the card between buffers of four times its L2.
     bytes_per_s: f64,
 }
@@ -68,8 +68,10 @@ struct Row {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Amount {
-    /// Dependent steps, one lane each.
-    Operations(f64),
+    /// Fused multiply-adds, one lane each.
+    Fma(f64),
+    /// Integer steps of the spin, one lane each; they have the fused multiply-add's limit.
+    Steps(f64),
     /// Bytes read and written, each counted once.
     Bytes(f64),
 }
@@ -96,7 +98,7 @@ pub fn run(context: &Context, options: &args::Bench, report: Report) -> Result<F
     let limits = bench.limits()?;
     report.say(format!(
         "limits: {:.2e} fma/s ({} lanes at {} MHz, from the card's attributes), {:.3e} bytes/s (a copy on the card)",
-        limits.operations_per_s,
+        limits.fma_per_s,
         context.card().fma_lanes(),
         context.card().clock_khz / 1000,
         limits.bytes_per_s
@@ -143,7 +145,7 @@ impl Bench<'_> {
         let to = Buffer::new(self.context, "to", elems)?;
         let times = time(self.context, &self.stream, self.repeat, || self.stream.copy(&from, &to))?;
         Ok(Limits {
-            operations_per_s: f64::from(card.fma_lanes()) * f64::from(card.clock_khz) * 1e3,
+            fma_per_s: f64::from(card.fma_lanes()) * f64::from(card.clock_khz) * 1e3,
             bytes_per_s: 2.0 * from.bytes() as f64 / (times.median_ms * 1e-3),
         })
     }
@@ -163,9 +165,9 @@ impl Bench<'_> {
         let each = ELEMS as u32 / THREADS;
         let full = lanes::WAVES * self.context.resident_blocks(gpu::streams::sweep_add::KERNEL, THREADS)?;
         let elems = ELEMS as f64;
-        let chains = |count: u32, steps: u32| Amount::Operations(f64::from(count) * f64::from(steps) * elems);
+        let chains = |count: u32, steps: u32| Amount::Fma(f64::from(count) * f64::from(steps) * elems);
         let sweep = Amount::Bytes(8.0 * large_elems as f64);
-        let spin = Amount::Operations(f64::from(SMALL_BLOCKS * THREADS) * f64::from(SPIN_STEPS));
+        let spin = Amount::Steps(f64::from(SMALL_BLOCKS * THREADS) * f64::from(SPIN_STEPS));
 
         let grind = || gpu::forkjoin::grind_fma(&a, &b, GRIND_STEPS, A, UPSTREAM_B);
         let mut rows = vec![
@@ -202,7 +204,7 @@ impl Bench<'_> {
         let batch = launches_for(once.median_ms);
         let times = timed(self.repeat, batch)?.divided_by(batch);
         let (count, limit) = match amount {
-            Amount::Operations(count) => (count, limits.operations_per_s),
+            Amount::Fma(count) | Amount::Steps(count) => (count, limits.fma_per_s),
             Amount::Bytes(count) => (count, limits.bytes_per_s),
         };
         let per_s = count / (times.median_ms * 1e-3);
@@ -219,7 +221,8 @@ fn launches_for(once_ms: f64) -> u32 {
 impl Row {
     fn line(&self) -> String {
         let unit = match self.amount {
-            Amount::Operations(_) => "ops/s",
+            Amount::Fma(_) => "fma/s",
+            Amount::Steps(_) => "steps/s",
             Amount::Bytes(_) => "bytes/s",
         };
         format!(
