@@ -1,19 +1,8 @@
-use std::marker::PhantomData;
-
-use cuda_std::kernel;
-
-#[path = "../support/buffer.rs"]
-mod buffer;
-use buffer::DeviceBuffer;
-
-#[kernel]
-pub fn scale(input: &[f32], out: &mut [f32], factor: f32, rounds: u32) {
-    for i in cuda_std::thread::grid_stride(out.len()) {
-        out[i] = input[i] * factor * rounds as f32;
-    }
-}
+#[path = "../support/scale.rs"]
+mod kernels;
+use kernels::{buffer, scale};
 
 fn main() {
-    let (input, out) = (DeviceBuffer::<f32>(1, 8, PhantomData), DeviceBuffer::<f32>(2, 4, PhantomData));
+    let (input, out) = (buffer::<f32>(1), buffer::<f32>(2));
     scale(&input, &out, 2.0, 3, 4);
 }
