@@ -1,5 +1,7 @@
 //! What was typed. Pure: it touches no device and no file.
 
+use std::str::FromStr;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
@@ -28,24 +30,111 @@ pub enum Command {
 /// What every lesson takes.
 #[derive(Clone, Debug, Args, Serialize)]
 pub struct Common {
-    /// Which CUDA device to use, from 0
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub device: u32,
+    /// The card: `auto` (a GPU when there is one, else the virtual H200), `gpu` or `gpu:N`, `virtual:h200`, `virtual:t4`
+    #[arg(long, value_name = "CARD", default_value = "auto")]
+    #[serde(skip)]
+    pub device: Device,
+    /// When a virtual card runs what it was given, of all the times that the order allows
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "card")]
+    #[serde(skip)]
+    pub schedule: Schedule,
+    /// Host threads that a virtual card computes with [default: one for each processor]; nothing else depends on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[serde(skip)]
+    pub threads: Option<u16>,
     /// Print one JSON document on standard output, and the text on standard error
     #[arg(long)]
     #[serde(skip)]
     pub json: bool,
+    /// How often a thing is timed.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub repeat: Repeat,
+}
+
+/// Which card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// A GPU when there is one, else the virtual H200.
+    Auto,
+    /// The GPU of this number, from 0.
+    Gpu(u32),
+    /// A card in software.
+    Virtual(Model),
+}
+
+/// A model of a virtual card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// NVIDIA H200.
+    H200,
+    /// NVIDIA Tesla T4.
+    T4,
+}
+
+/// When a virtual card runs what it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Schedule {
+    /// As soon as its turn has come, as a card does
+    Card,
+    /// As late as is allowed, so that a program which is right by luck alone shows it
+    Late,
+}
+
+impl FromStr for Device {
+    type Err = String;
+
+    /// A number alone is a GPU's.
+    fn from_str(typed: &str) -> Result<Self, String> {
+        let number = |digits: &str| digits.parse().map(Device::Gpu);
+        match typed {
+            "auto" => return Ok(Device::Auto),
+            "gpu" => return Ok(Device::Gpu(0)),
+            "virtual" | "virtual:h200" => return Ok(Device::Virtual(Model::H200)),
+            "virtual:t4" => return Ok(Device::Virtual(Model::T4)),
+            _ => {}
+        }
+        number(typed.strip_prefix("gpu:").unwrap_or(typed))
+            .map_err(|_| "the cards are auto, gpu, gpu:N, virtual:h200 and virtual:t4".to_owned())
+    }
 }
 
 /// How often a thing is timed.
 #[derive(Clone, Copy, Debug, Args, Serialize)]
 pub struct Repeat {
-    /// Timed runs of each thing that is timed
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub runs: u32,
-    /// Runs of each before the timed ones
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=100_000))]
-    pub warmups: u32,
+    /// Timed runs of each thing that is timed [default: 10; on a virtual card 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub runs: Option<u32>,
+    /// Runs of each before the timed ones [default: 3; on a virtual card 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub warmups: Option<u32>,
+}
+
+impl Repeat {
+    /// What is done where nothing else is said.
+    pub const STANDARD: Repeat = Repeat { runs: Some(10), warmups: Some(3) };
+    /// On a card whose time is virtual, and all but the same in every run.
+    pub const VIRTUAL: Repeat = Repeat { runs: Some(1), warmups: Some(0) };
+
+    /// What was typed, and `other` for the rest.
+    pub fn or(self, other: Repeat) -> Self {
+        Repeat { runs: self.runs.or(other.runs), warmups: self.warmups.or(other.warmups) }
+    }
+
+    /// No more than three runs after one: enough to learn how long something takes.
+    pub fn probe(self) -> Self {
+        Repeat { runs: Some(self.runs().min(3)), warmups: Some(self.warmups().min(1)) }
+    }
+
+    /// Timed runs.
+    pub fn runs(self) -> u32 {
+        self.or(Repeat::STANDARD).runs.unwrap_or_default()
+    }
+
+    /// Runs before them.
+    pub fn warmups(self) -> u32 {
+        self.or(Repeat::STANDARD).warmups.unwrap_or_default()
+    }
 }
 
 /// What `forkjoin` takes.
@@ -63,10 +152,6 @@ pub struct ForkJoin {
     /// Branches between fork and join, each on a stream of its own
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub branches: u32,
-    /// How often a thing is timed.
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub repeat: Repeat,
     /// What every lesson takes.
     #[command(flatten)]
     #[serde(flatten)]
@@ -82,10 +167,6 @@ pub struct Streams {
     /// Steps of the spin [default: so many that it lasts twice as long as the sweeps that it hides]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
     pub spin_steps: Option<u32>,
-    /// How often a thing is timed.
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub repeat: Repeat,
     /// What every lesson takes.
     #[command(flatten)]
     #[serde(flatten)]
@@ -121,10 +202,6 @@ pub struct Pdl {
     /// Print a table of every place of the trigger on three grids
     #[arg(long)]
     pub sweep: bool,
-    /// How often a thing is timed.
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub repeat: Repeat,
     /// What every lesson takes.
     #[command(flatten)]
     #[serde(flatten)]
@@ -134,10 +211,6 @@ pub struct Pdl {
 /// What `bench` takes.
 #[derive(Clone, Debug, Args, Serialize)]
 pub struct Bench {
-    /// How often a thing is timed.
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub repeat: Repeat,
     /// What every lesson takes.
     #[command(flatten)]
     #[serde(flatten)]
@@ -149,8 +222,8 @@ pub struct Bench {
 /// # Panics
 ///
 /// When the lesson has an option without a default; the tests ask for each lesson.
-pub fn standard<T: Args>(repeat: Repeat, device: u32) -> T {
-    let typed = format!("standard --runs {} --warmups {} --device {device}", repeat.runs, repeat.warmups);
+pub fn standard<T: Args>(repeat: Repeat) -> T {
+    let typed = format!("standard --runs {} --warmups {}", repeat.runs(), repeat.warmups());
     T::augment_args(clap::Command::new("standard"))
         .try_get_matches_from(typed.split(' '))
         .and_then(|matches| T::from_arg_matches(&matches))
@@ -178,18 +251,21 @@ mod tests {
     fn the_defaults_are_the_lessons() {
         let options = forkjoin(&[]).unwrap();
         assert_eq!((options.elems, options.blocks, options.iters), (1_048_576, 8, 512));
-        assert_eq!((options.branches, options.repeat.runs, options.repeat.warmups), (4, 10, 3));
-        assert_eq!((options.common.device, options.common.json), (0, false));
+        assert_eq!(
+            (options.branches, options.common.repeat.runs(), options.common.repeat.warmups()),
+            (4, 10, 3)
+        );
+        assert_eq!((options.common.device, options.common.json), (Device::Auto, false));
     }
 
     #[test]
     fn every_lesson_has_standard_options() {
-        let repeat = Repeat { runs: 7, warmups: 2 };
-        let forkjoin: ForkJoin = standard(repeat, 1);
-        assert_eq!((forkjoin.repeat.runs, forkjoin.repeat.warmups, forkjoin.common.device), (7, 2, 1));
-        let streams: Streams = standard(repeat, 0);
-        assert_eq!((streams.elems, streams.spin_steps, streams.repeat.runs), (None, None, 7));
-        let pdl: Pdl = standard(repeat, 0);
+        let repeat = Repeat { runs: Some(7), warmups: Some(2) };
+        let forkjoin: ForkJoin = standard(repeat);
+        assert_eq!((forkjoin.common.repeat.runs(), forkjoin.common.repeat.warmups()), (7, 2));
+        let streams: Streams = standard(repeat);
+        assert_eq!((streams.elems, streams.spin_steps, streams.common.repeat.runs()), (None, None, 7));
+        let pdl: Pdl = standard(repeat);
         assert_eq!((pdl.elems, pdl.pairs, pdl.trigger), (1_049_187, 64, Trigger::Mid));
     }
 
@@ -198,8 +274,38 @@ mod tests {
         let typed = "--elems 1000 --blocks 2 --iters 3 --branches 5 --runs 7 --warmups 0 --device 1 --json";
         let options = forkjoin(&typed.split(' ').collect::<Vec<_>>()).unwrap();
         assert_eq!((options.elems, options.blocks, options.iters), (1000, 2, 3));
-        assert_eq!((options.branches, options.repeat.runs, options.repeat.warmups), (5, 7, 0));
-        assert_eq!((options.common.device, options.common.json), (1, true));
+        assert_eq!(
+            (options.branches, options.common.repeat.runs(), options.common.repeat.warmups()),
+            (5, 7, 0)
+        );
+        assert_eq!((options.common.device, options.common.json), (Device::Gpu(1), true));
+    }
+
+    #[test]
+    fn a_card_is_named_by_kind_and_number_or_model() {
+        for (typed, device) in [
+            ("auto", Device::Auto),
+            ("gpu", Device::Gpu(0)),
+            ("gpu:3", Device::Gpu(3)),
+            ("2", Device::Gpu(2)),
+            ("virtual", Device::Virtual(Model::H200)),
+            ("virtual:h200", Device::Virtual(Model::H200)),
+            ("virtual:t4", Device::Virtual(Model::T4)),
+        ] {
+            assert_eq!(forkjoin(&["--device", typed]).unwrap().common.device, device, "{typed}");
+        }
+        for typed in ["", "gpu:", "gpu:x", "gpu:-1", "virtual:", "virtual:h100", "cpu"] {
+            let refusal = forkjoin(&["--device", typed]).unwrap_err();
+            assert_eq!(refusal.exit_code(), 2, "{typed}");
+        }
+    }
+
+    #[test]
+    fn what_was_typed_goes_before_what_is_usual() {
+        let typed = Repeat { runs: Some(7), warmups: None };
+        assert_eq!((typed.runs(), typed.warmups()), (7, 3));
+        let settled = typed.or(Repeat::VIRTUAL);
+        assert_eq!((settled.runs(), settled.warmups()), (7, 0));
     }
 
     #[test]

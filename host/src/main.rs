@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use host::args::{Cli, Command, Common};
+use host::args::{Bench, Cli, Command, Common, ForkJoin, Pdl, Repeat, Streams};
 use host::lesson::{Outcome, bench, forkjoin, pdl, streams};
 use host::report::{self, Report};
 use host::submit::{Context, Error, open_driver};
@@ -40,28 +40,28 @@ fn one_line(refusal: &clap::Error) -> String {
 
 fn run(command: Command) -> ExitCode {
     match command {
-        Command::Forkjoin(options) => {
-            on_card(&options.common, |context, report| forkjoin::run(context, &options, report))
-        }
-        Command::Streams(options) => {
-            on_card(&options.common, |context, report| streams::run(context, &options, report))
-        }
-        Command::Pdl(options) => {
-            on_card(&options.common, |context, report| pdl::run(context, &options, report))
-        }
-        Command::Bench(options) => {
-            on_card(&options.common, |context, report| bench::run(context, &options, report))
-        }
+        Command::Forkjoin(options) => on_card(options.common.clone(), |context, report, common| {
+            forkjoin::run(context, &ForkJoin { common, ..options }, report)
+        }),
+        Command::Streams(options) => on_card(options.common.clone(), |context, report, common| {
+            streams::run(context, &Streams { common, ..options }, report)
+        }),
+        Command::Pdl(options) => on_card(options.common.clone(), |context, report, common| {
+            pdl::run(context, &Pdl { common, ..options }, report)
+        }),
+        Command::Bench(options) => on_card(options.common.clone(), |context, report, common| {
+            bench::run(context, &Bench { common }, report)
+        }),
     }
 }
 
 /// Opens the card, runs the lesson, prints its document where one was asked for, and says what failed.
 fn on_card<T: Outcome>(
-    common: &Common,
-    lesson: impl FnOnce(&Context, Report) -> Result<T, Error>,
+    common: Common,
+    lesson: impl FnOnce(&Context, Report, Common) -> Result<T, Error>,
 ) -> ExitCode {
     let report = Report::new(common.json);
-    let (outcome, released) = match run_lesson(common.device, |context| lesson(context, report)) {
+    let (report, outcome, released) = match run_lesson(common, report, lesson) {
         Ok(outcome) => outcome,
         Err(error) => {
             report::error(&error);
@@ -80,12 +80,19 @@ fn on_card<T: Outcome>(
 
 /// The lesson's outcome, with whatever failed to be released after it.
 fn run_lesson<T>(
-    device: u32,
-    lesson: impl FnOnce(&Context) -> Result<T, Error>,
-) -> Result<(T, Vec<Error>), Error> {
-    open_driver()?;
-    let context = Context::open(device, host::kernels::IMAGES)?;
-    let outcome = lesson(&context);
+    mut common: Common,
+    report: Report,
+    lesson: impl FnOnce(&Context, Report, Common) -> Result<T, Error>,
+) -> Result<(Report, T, Vec<Error>), Error> {
+    let opened = open_driver(&common)?;
+    let report = report.virtual_time(opened.is_virtual);
+    if let Some(reason) = &opened.reason {
+        report.say(format!("no GPU to use: a virtual one takes its place ({reason})"));
+    }
+    common.repeat = common.repeat.or(if opened.is_virtual { Repeat::VIRTUAL } else { Repeat::STANDARD });
+    let context = Context::open(opened.ordinal, host::kernels::IMAGES)?;
+    context.set_overlaps(opened.overlaps);
+    let outcome = lesson(&context, report, common);
     let released = context.finish();
-    outcome.map(|outcome| (outcome, released))
+    outcome.map(|outcome| (report, outcome, released))
 }

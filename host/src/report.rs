@@ -11,12 +11,24 @@ use serde::Serialize;
 pub struct Report {
     json: bool,
     quiet: bool,
+    is_virtual: bool,
 }
 
 impl Report {
     /// For a command with or without `--json`.
     pub fn new(json: bool) -> Self {
-        Report { json, quiet: false }
+        Report { json, quiet: false, is_virtual: false }
+    }
+
+    /// The same for a card whose time is virtual: every time says so.
+    pub fn virtual_time(self, is_virtual: bool) -> Self {
+        Report { is_virtual, ..self }
+    }
+
+    /// Prints what was timed.
+    pub fn time(&self, name: &str, times: impl std::fmt::Display) {
+        let label = if self.is_virtual { " of virtual time" } else { "" };
+        self.say(format!("{name} {times}{label}"));
     }
 
     /// The same without lines for people.
@@ -46,7 +58,8 @@ impl Report {
         if !self.json {
             return Ok(());
         }
-        let text = serde_json::to_string_pretty(outcome).map_err(io::Error::other)?;
+        let clock = if self.is_virtual { "virtual" } else { "card" };
+        let text = serde_json::to_string_pretty(&Document { clock, outcome }).map_err(io::Error::other)?;
         match writeln!(io::stdout(), "{text}") {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             answer => answer,
@@ -65,6 +78,14 @@ impl Report {
         bar.finish_and_clear();
         outcome
     }
+}
+
+/// An outcome, and whose time its times are.
+#[derive(Serialize)]
+struct Document<'a, T: Serialize> {
+    clock: &'static str,
+    #[serde(flatten)]
+    outcome: &'a T,
 }
 
 /// Prints the one line of an error on standard error.

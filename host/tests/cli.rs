@@ -4,6 +4,8 @@
 
 use std::process::{Command, Output};
 
+use serde_json::Value;
+
 /// The program, with a loader path whose `libcuda.so.1` is no driver, so that the outcome is the same on a machine
 /// with a GPU.
 fn host(arguments: &str) -> Output {
@@ -21,7 +23,7 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn without_a_driver_a_lesson_says_what_was_looked_for_and_what_to_do() {
-    for arguments in ["forkjoin", "forkjoin --json"] {
+    for arguments in ["forkjoin --device gpu", "forkjoin --device 0 --json"] {
         let output = host(arguments);
         let (out, error) = (text(&output.stdout), text(&output.stderr));
         assert_eq!(output.status.code(), Some(2));
@@ -31,6 +33,61 @@ fn without_a_driver_a_lesson_says_what_was_looked_for_and_what_to_do() {
     }
 }
 
+/// Small, and still long enough for its kernels that their overlap shows.
+const SMALL: &str = "--elems 65536 --iters 1024";
+
+#[test]
+fn without_a_gpu_a_lesson_runs_on_a_virtual_one_and_says_so() {
+    let output = host(&format!("forkjoin {SMALL}"));
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{out}");
+    let first = out.lines().next().unwrap();
+    assert!(first.starts_with("no GPU to use: a virtual one takes its place (no CUDA driver"), "{out}");
+    assert!(out.contains("card: NVIDIA H200 (virtual)"), "{out}");
+    for timed in out.lines().filter(|line| line.starts_with("diamond:") || line.starts_with("serial:")) {
+        assert!(timed.ends_with(" of virtual time"), "{timed}");
+    }
+    assert!(out.contains("\nPASS: serial "), "{out}");
+}
+
+#[test]
+fn a_document_is_the_same_to_the_byte_in_every_run_with_any_number_of_threads() {
+    for card in ["--device virtual", "--device virtual --schedule late", "--device virtual:t4"] {
+        let documents: Vec<_> = [1, 2, 3]
+            .map(|threads| host(&format!("forkjoin {card} {SMALL} --json --threads {threads}")))
+            .into_iter()
+            .map(|output| text(&output.stdout))
+            .collect();
+        let document: Value = serde_json::from_str(&documents[0]).unwrap();
+        assert_eq!(
+            (&document["clock"], &document["lesson"]),
+            (&Value::from("virtual"), &Value::from("forkjoin"))
+        );
+        assert!(documents.iter().all(|other| *other == documents[0]), "{card}");
+    }
+}
+
+#[test]
+fn run_late_the_broken_order_is_wrong_everywhere_and_the_right_ones_nowhere() {
+    let counts = [1, 2].map(|threads| {
+        let output =
+            host(&format!("forkjoin --device virtual --schedule late {SMALL} --json --threads {threads}"));
+        assert_eq!(output.status.code(), Some(0));
+        let document: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+        assert_eq!(document["diamond_result"]["mismatches"], 0);
+        document["broken_order"]["wrong_elements"].as_u64().unwrap()
+    });
+    assert_eq!(counts, [65_536; 2]);
+}
+
+#[test]
+fn the_virtual_t4_refuses_what_a_t4_refuses() {
+    let output = host("pdl --device virtual:t4");
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error.contains("needs compute capability 9.0 or newer: Tesla T4 (virtual) has 7.5"), "{error}");
+}
+
 #[test]
 fn bad_input_is_one_line_that_names_it_and_exit_code_2() {
     for (arguments, says) in [
@@ -38,6 +95,8 @@ fn bad_input_is_one_line_that_names_it_and_exit_code_2() {
         ("forkjoin --elems 1e6", "1e6"),
         ("forkjoin --branches 17", "1..=16"),
         ("forkjoin --nonsense", "--nonsense"),
+        ("forkjoin --device virtual:h100", "virtual:t4"),
+        ("forkjoin --threads 0", "--threads"),
         ("forkjion", "similar subcommand exists: 'forkjoin'"),
     ] {
         let output = host(arguments);

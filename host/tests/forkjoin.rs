@@ -5,13 +5,18 @@
 mod support;
 
 use clap::Parser;
-use host::args::{Cli, Command, ForkJoin};
+use host::args::{Cli, Command, Device, ForkJoin};
 use host::kernels::IMAGES;
 use host::lesson::{Outcome, diamond::Diamond, forkjoin};
 use host::report::Report;
 use host::submit::{Context, Error};
 use serde_json::Value;
 use support::driver::{self, Driver};
+
+/// The number of the GPU that was asked for.
+fn ordinal(options: &ForkJoin) -> u32 {
+    if let Device::Gpu(ordinal) = options.common.device { ordinal } else { 0 }
+}
 
 fn options(typed: &str) -> ForkJoin {
     let words = ["host", "forkjoin", "--json"].into_iter().chain(typed.split_whitespace());
@@ -27,7 +32,7 @@ const SMALL: &str = "--elems 1000 --iters 8 --runs 2 --warmups 1";
 /// The lesson's document and the releases that failed.
 fn lesson(typed: &str) -> Result<(Value, bool, Vec<Error>), Error> {
     let options = options(typed);
-    let context = Context::open(options.common.device, IMAGES)?;
+    let context = Context::open(ordinal(&options), IMAGES)?;
     let findings = forkjoin::run(&context, &options, Report::new(true).quiet());
     let released = context.finish();
     let findings = findings?;

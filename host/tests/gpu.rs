@@ -11,14 +11,14 @@ use host::lesson::{Outcome, forkjoin, pdl, streams};
 use host::report::Report;
 use host::submit::{Buffer, Context, Error, Event, Launch, Stream, StreamKind, open_driver};
 
-const REPEAT: Repeat = Repeat { runs: 5, warmups: 2 };
+const REPEAT: Repeat = Repeat { runs: Some(5), warmups: Some(2) };
 
 /// One test at a time: they time what they run.
 static CARD: Mutex<()> = Mutex::new(());
 
 fn on_gpu<T>(test: impl FnOnce(&Context) -> T) -> T {
     let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
-    open_driver().unwrap();
+    open_driver(&options("--device gpu").common).unwrap();
     let context = Context::open(0, IMAGES).unwrap();
     let outcome = test(&context);
     let released = context.finish();
@@ -54,7 +54,7 @@ fn gpu_every_gate_of_the_lesson_passes() {
 #[ignore = "needs a GPU"]
 fn gpu_every_gate_of_the_streams_lesson_passes() {
     on_gpu(|context| {
-        let findings = streams::run(context, &args::standard(REPEAT, 0), Report::new(true)).unwrap();
+        let findings = streams::run(context, &args::standard(REPEAT), Report::new(true)).unwrap();
         assert!(findings.passed());
     });
 }
@@ -63,7 +63,7 @@ fn gpu_every_gate_of_the_streams_lesson_passes() {
 #[ignore = "needs a GPU"]
 fn gpu_dependent_launch_changes_no_bit_on_any_grid_with_the_trigger_anywhere() {
     on_gpu(|context| {
-        let options = args::Pdl { sweep: true, pairs: 8, ..args::standard(REPEAT, 0) };
+        let options = args::Pdl { sweep: true, pairs: 8, ..args::standard(REPEAT) };
         match pdl::run(context, &options, Report::new(true)) {
             Ok(findings) => assert!(findings.passed()),
             Err(Error::Unsupported { .. }) => assert!(context.card().compute_capability < (9, 0)),
@@ -124,7 +124,7 @@ fn gpu_a_launch_that_the_card_does_not_take_is_refused_at_the_call_and_the_next_
 fn gpu_every_image_that_the_card_can_run_loads() {
     let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
     for image in IMAGES {
-        open_driver().unwrap();
+        open_driver(&options("--device gpu").common).unwrap();
         let context = Context::open(0, std::slice::from_ref(image));
         match context {
             Ok(context) => assert!(context.finish().is_empty()),

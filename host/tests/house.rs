@@ -14,7 +14,9 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("cuda_builder", &[]),
     ("cuda_driver", &[]),
     ("gpu", &["cuda_std"]),
-    ("host", &["cuda_builder", "cuda_driver", "cuda_std", "gpu"]),
+    ("stream_order", &[]),
+    ("virtual_gpu", &["cuda_driver"]),
+    ("host", &["cuda_builder", "cuda_driver", "cuda_std", "gpu", "virtual_gpu"]),
 ];
 
 /// Lines that a file may have before it is no longer read in one sitting.
@@ -99,7 +101,7 @@ fn every_file_says_what_it_is_and_is_read_in_one_sitting() {
 #[test]
 fn only_the_submission_layer_is_unsafe_or_names_the_driver() {
     let submit = ["host/src/submit/"];
-    for word in ["unsafe ", "cuda_driver::", "cust::"] {
+    for word in ["unsafe ", "cuda_driver::", "cust::", "virtual_gpu::"] {
         assert_eq!(places("host/src", word, &submit), [""; 0], "{word}");
     }
     for (name, text) in sources("host/src/lesson") {

@@ -14,11 +14,11 @@ use support::driver::{self, Driver};
 #[test]
 fn everything_works_but_dependent_launch_which_says_what_is_missing() {
     let old = |symbol| if symbol == Symbol::cuLaunchKernelEx { None } else { driver::resolve(symbol) };
-    let (repeat, report) = (Repeat { runs: 1, warmups: 0 }, Report::new(true).quiet());
+    let (repeat, report) = (Repeat { runs: Some(1), warmups: Some(0) }, Report::new(true).quiet());
     let ((diamond, pdl), driver) = driver::with_functions(old, Driver::new(), || {
         let context = Context::open(0, IMAGES).unwrap();
-        let diamond = forkjoin::run(&context, &args::standard(repeat, 0), report);
-        let pdl = pdl::run(&context, &args::standard(repeat, 0), report);
+        let diamond = forkjoin::run(&context, &args::standard(repeat), report);
+        let pdl = pdl::run(&context, &args::standard(repeat), report);
         assert!(context.finish().is_empty());
         (diamond, pdl)
     });

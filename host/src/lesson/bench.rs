@@ -25,8 +25,6 @@ const SPIN_STEPS: u32 = 1 << 20;
 
 /// A timed run is so many launches back to back that it lasts about this long, so that the events around it weigh nothing.
 const RUN_MS: f64 = 1.0;
-/// How often a launch runs that tells how many that is.
-const PROBE: Repeat = Repeat { runs: 3, warmups: 1 };
 
 /// What the bench found, as its JSON document has it.
 #[derive(Debug, Serialize)]
@@ -92,7 +90,7 @@ pub fn run(context: &Context, options: &args::Bench, report: Report) -> Result<F
     setting.say(report);
     let bench = Bench {
         context,
-        repeat: options.repeat,
+        repeat: options.common.repeat,
         stream: Stream::new(context, "bench", StreamKind::Blocking)?,
     };
     let limits = bench.limits()?;
@@ -112,16 +110,16 @@ pub fn run(context: &Context, options: &args::Bench, report: Report) -> Result<F
         report.say(row.line());
     }
     let quiet = report.quiet();
-    let (repeat, device) = (options.repeat, options.common.device);
+    let repeat = options.common.repeat;
     let findings = Findings {
         lesson: "bench",
         setting,
         parameters: options.clone(),
         limits,
         kernels,
-        forkjoin: forkjoin::run(context, &args::standard(repeat, device), quiet)?,
-        streams: streams::run(context, &args::standard(repeat, device), quiet)?,
-        pdl: match pdl::run(context, &args::standard(repeat, device), quiet) {
+        forkjoin: forkjoin::run(context, &args::standard(repeat), quiet)?,
+        streams: streams::run(context, &args::standard(repeat), quiet)?,
+        pdl: match pdl::run(context, &args::standard(repeat), quiet) {
             Err(Error::Unsupported { .. }) => None,
             answer => Some(answer?),
         },
@@ -200,7 +198,7 @@ impl Bench<'_> {
                 (0..batch).try_for_each(|_| self.stream.launch(&launch, call()))
             })
         };
-        let once = timed(PROBE, 1)?;
+        let once = timed(self.repeat.probe(), 1)?;
         let batch = launches_for(once.median_ms);
         let times = timed(self.repeat, batch)?.divided_by(batch);
         let (count, limit) = match amount {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::diamond::{A, Diamond, THREADS, UPSTREAM_B, branch_b};
 use super::timing::time;
 use super::{Gates, Outcome, Setting};
-use crate::args::{self, Repeat};
+use crate::args;
 use crate::compare::{Comparison, compare};
 use crate::gate::{Gate, correctness, forkjoin};
 use crate::measure::Statistics;
@@ -100,12 +100,14 @@ impl Findings {
 
     fn introduce(&self, report: Report) {
         self.setting.say(report);
-        let args::ForkJoin { elems, blocks, iters, branches, repeat: Repeat { runs, warmups }, .. } =
+        let args::ForkJoin { elems, blocks, iters, branches, common: args::Common { repeat, .. } } =
             &self.parameters;
         report.say(format!(
             "parameters: {} elements, {blocks} grind blocks of {THREADS}, {iters} iterations, {branches} branches, \
-             {runs} runs after {warmups} warm-ups",
-            thousands(*elems)
+             {} runs after {} warm-ups",
+            thousands(*elems),
+            repeat.runs(),
+            repeat.warmups()
         ));
         report.say(format!(
             "prediction: {} grind kernels deep in one stream, 2 as a diamond: at most {:.2}x",
@@ -163,10 +165,10 @@ impl Findings {
         report: Report,
     ) -> Result<bool, Error> {
         let clock = Stream::new(context, "legacy default stream", StreamKind::Legacy)?;
-        let diamond_times = time(context, &clock, options.repeat, || diamond.submit_diamond())?;
-        let serial_times = time(context, &clock, options.repeat, || diamond.submit_serial())?;
-        report.say(format!("diamond: {diamond_times}"));
-        report.say(format!("serial: {serial_times}"));
+        let diamond_times = time(context, &clock, options.common.repeat, || diamond.submit_diamond())?;
+        let serial_times = time(context, &clock, options.common.repeat, || diamond.submit_serial())?;
+        report.time("diamond:", diamond_times);
+        report.time("serial:", serial_times);
         self.diamond_times = Some(diamond_times);
         self.serial_times = Some(serial_times);
         self.serial_over_diamond = Some(serial_times.median_ms / diamond_times.median_ms);
@@ -177,7 +179,7 @@ impl Findings {
             blocks: options.blocks,
             sm_count: self.setting.card.sms,
         });
-        Ok(self.gates.hold(gate, report))
+        Ok(self.gates.hold_overlap(gate, context, report))
     }
 }
 

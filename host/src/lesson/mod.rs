@@ -70,6 +70,17 @@ impl Gates {
         goes_on
     }
 
+    /// The same for a gate about overlap: where the card was told not to overlap anything, a failure says nothing.
+    fn hold_overlap(&mut self, gate: Gate, context: &Context, report: Report) -> bool {
+        let gate = match gate.verdict {
+            Verdict::Fail if !context.overlaps() => {
+                Gate::not_gated(format!("{}, as it must be where everything runs late", gate.sentence))
+            }
+            _ => gate,
+        };
+        self.hold(gate, report)
+    }
+
     /// Whether none has failed.
     fn passed(&self) -> bool {
         self.0.iter().all(|gate| gate.verdict != Verdict::Fail)

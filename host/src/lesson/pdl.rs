@@ -13,7 +13,7 @@ use gpu::pdl as kernels;
 use serde::Serialize;
 
 use super::{Gates, Outcome, Setting};
-use crate::args::{self, Repeat, Trigger};
+use crate::args::{self, Trigger};
 use crate::compare::compare;
 use crate::gate::correctness;
 use crate::gate::pdl::bit_identical;
@@ -163,13 +163,15 @@ impl Findings {
     }
 
     fn fill(&mut self, context: &Context, report: Report) -> Result<(), Error> {
-        let args::Pdl { elems, pairs, trigger, sweep, repeat: Repeat { runs, warmups }, .. } =
-            self.parameters;
+        let args::Pdl { elems, pairs, trigger, sweep, .. } = self.parameters;
+        let repeat = self.parameters.common.repeat;
         let elems = elems as usize;
         report.say(format!(
-            "parameters: {} elements in {} blocks of {THREADS}, {pairs} pairs, {runs} runs after {warmups} warm-ups",
+            "parameters: {} elements in {} blocks of {THREADS}, {pairs} pairs, {} runs after {} warm-ups",
             thousands(elems as u64),
-            thousands(blocks_for(elems))
+            thousands(blocks_for(elems)),
+            repeat.runs(),
+            repeat.warmups()
         ));
         if !sweep {
             report.say(format!("trigger: {}", name_of(trigger)));
@@ -213,7 +215,7 @@ impl Findings {
         trigger: Trigger,
         report: Report,
     ) -> Result<Option<Cell>, Error> {
-        let args::Pdl { pairs, repeat, .. } = self.parameters;
+        let (pairs, repeat) = (self.parameters.pairs, self.parameters.common.repeat);
         let pipeline = Pipeline::new(context, elems, trigger, pairs)?;
         {
             let _range = Range::new("verify");
@@ -251,7 +253,8 @@ impl Cell {
     fn say(&self, pairs: u32, report: Report) {
         let Cell { baseline, pdl, pdl_over_baseline, .. } = self;
         for (name, times) in [("baseline", baseline), ("pdl", pdl)] {
-            report.say(format!("{name}: {times}, {:.2} us a pair", 1e3 * times.median_ms / f64::from(pairs)));
+            let per_pair = format!("{times}, {:.2} us a pair", 1e3 * times.median_ms / f64::from(pairs));
+            report.time(&format!("{name}:"), per_pair);
         }
         report.say(format!("pdl/baseline: {pdl_over_baseline:.3}"));
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::lanes::{Lanes, Plan, SMALL_BLOCKS, THREADS, WAVES};
 use super::timing::time_drained;
 use super::{Gates, Outcome, Setting};
-use crate::args::{self, Repeat};
+use crate::args;
 use crate::gate::equality;
 use crate::gate::streams::{Times, streams};
 use crate::measure::Statistics;
@@ -28,8 +28,6 @@ const CHECK_STEPS: u32 = 4096;
 const SPIN_OVER_SWEEPS: f64 = 2.0;
 /// Steps of the spin whose time tells what a step takes.
 const PROBE_STEPS: u32 = 1 << 18;
-/// How often the probes run that choose the steps.
-const PROBE: Repeat = Repeat { runs: 3, warmups: 1 };
 
 /// What the lesson found, as its JSON document has it. What would come after a failed gate is absent.
 #[derive(Debug, Serialize)]
@@ -110,8 +108,8 @@ impl Findings {
             thousands(elems as u64),
             (elems * size_of::<f32>()) as f64 / f64::from(card.l2_bytes.max(1)),
             card.l2_bytes >> 20,
-            self.parameters.repeat.runs,
-            self.parameters.repeat.warmups
+            self.parameters.common.repeat.runs(),
+            self.parameters.common.repeat.warmups()
         ));
     }
 
@@ -164,7 +162,7 @@ impl Findings {
             two_full_grids: self.region("part4-two-full-grids", report, lanes, || lanes.two_full_grids())?,
         };
         for gate in streams(&times, context.card().sms) {
-            self.gates.hold(gate, report);
+            self.gates.hold_overlap(gate, context, report);
         }
         Ok(())
     }
@@ -178,7 +176,7 @@ impl Findings {
         submit: impl Fn() -> Result<(), Error>,
     ) -> Result<f64, Error> {
         let times = self.untold(name, lanes, submit)?;
-        report.say(format!("{name:22} {times}"));
+        report.time(&format!("{name:22}"), times);
         self.regions.push(Region { name, times });
         Ok(times.median_ms)
     }
@@ -189,14 +187,15 @@ impl Findings {
         lanes: &Lanes<'_>,
         submit: impl Fn() -> Result<(), Error>,
     ) -> Result<Statistics, Error> {
-        time_drained(lanes.context(), name, self.parameters.repeat, submit)
+        time_drained(lanes.context(), name, self.parameters.common.repeat, submit)
     }
 
     /// Steps that make the spin last [`SPIN_OVER_SWEEPS`] times the sweeps.
     fn choose_steps(&self, lanes: &Lanes<'_>) -> Result<u32, Error> {
-        let sweeps = time_drained(lanes.context(), "probe", PROBE, || lanes.add(&lanes.legacy))?;
-        let probe = time_drained(lanes.context(), "probe", PROBE, || lanes.spin(&lanes.legacy, PROBE_STEPS))?;
-        Ok(steps_for(sweeps.median_ms * SPIN_OVER_SWEEPS, probe.median_ms))
+        let probe = self.parameters.common.repeat.probe();
+        let sweeps = time_drained(lanes.context(), "probe", probe, || lanes.add(&lanes.legacy))?;
+        let spin = time_drained(lanes.context(), "probe", probe, || lanes.spin(&lanes.legacy, PROBE_STEPS))?;
+        Ok(steps_for(sweeps.median_ms * SPIN_OVER_SWEEPS, spin.median_ms))
     }
 }
 

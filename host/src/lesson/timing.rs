@@ -5,7 +5,7 @@ use crate::measure::Statistics;
 use crate::range::Range;
 use crate::submit::{Context, Error, Event, Stream, StreamKind};
 
-/// The card's time for each of `runs` submissions, after `warmups` that are not timed.
+/// The card's time for each timed submission, after those that are not.
 ///
 /// Start and stop are recorded on `clock`, which must follow the work: the stream of the submission itself, or the legacy
 /// default stream, which is a barrier among blocking streams, so that the stop stands for everything that the submission
@@ -14,15 +14,15 @@ use crate::submit::{Context, Error, Event, Stream, StreamKind};
 pub fn time(
     context: &Context,
     clock: &Stream<'_>,
-    Repeat { runs, warmups }: Repeat,
+    repeat: Repeat,
     mut submit: impl FnMut() -> Result<(), Error>,
 ) -> Result<Statistics, Error> {
-    for _ in 0..warmups {
+    for _ in 0..repeat.warmups() {
         submit()?;
     }
     context.synchronize()?;
     let mut pairs = Vec::new();
-    for run in 0..runs {
+    for run in 0..repeat.runs() {
         let start = Event::timing(context, &format!("start {run}"))?;
         let stop = Event::timing(context, &format!("stop {run}"))?;
         clock.record(&start)?;
@@ -38,7 +38,7 @@ pub fn time(
     Ok(Statistics::of(&times).unwrap_or(Statistics::UNKNOWN))
 }
 
-/// The card's time for each of `runs` submissions to whatever streams, after `warmups` that are not timed.
+/// The card's time for each timed submission to whatever streams, after those that are not.
 ///
 /// The host waits for the card within each timed run, before the stop is recorded, so that the stop follows work on
 /// non-blocking streams too. The price is that the host's wait, some ten microseconds, is in the time. Each submission and its
@@ -46,7 +46,7 @@ pub fn time(
 pub fn time_drained(
     context: &Context,
     name: &str,
-    Repeat { runs, warmups }: Repeat,
+    repeat: Repeat,
     submit: impl Fn() -> Result<(), Error>,
 ) -> Result<Statistics, Error> {
     let region = || {
@@ -56,11 +56,11 @@ pub fn time_drained(
     };
     let clock = Stream::new(context, "legacy default stream", StreamKind::Legacy)?;
     let (start, stop) = (Event::timing(context, "start")?, Event::timing(context, "stop")?);
-    for _ in 0..warmups {
+    for _ in 0..repeat.warmups() {
         region()?;
     }
     let mut times = Vec::new();
-    for _ in 0..runs {
+    for _ in 0..repeat.runs() {
         clock.record(&start)?;
         region()?;
         clock.record(&stop)?;

@@ -16,23 +16,12 @@ use super::log::{Entry, Log, Operation};
 use super::{Card, Error, Module};
 use crate::kernels::Image;
 
-/// Fills the driver's functions from the machine's `libcuda.so.1`.
-///
-/// # Errors
-///
-/// [`Error::NoDriver`] when there is none.
-pub fn open_driver() -> Result<(), Error> {
-    let library = cuda_driver::Library::open()?;
-    // SAFETY: the functions are those of the machine's driver, whose library stays open until the process ends.
-    unsafe { cuda_driver::fill(|symbol| library.resolve(symbol)) };
-    Ok(())
-}
-
 /// A context on one card with the program's kernels loaded. Streams, events and buffers borrow it.
 pub struct Context {
     card: Card,
     module: Module,
     identities: Cell<u64>,
+    overlaps: Cell<bool>,
     names: RefCell<HashMap<u64, String>>,
     log: RefCell<Option<Vec<Entry>>>,
     parked: RefCell<Vec<Error>>,
@@ -74,6 +63,7 @@ impl Context {
             card,
             module,
             identities: Cell::new(0),
+            overlaps: Cell::new(true),
             names: RefCell::default(),
             log: RefCell::default(),
             parked: RefCell::default(),
@@ -84,6 +74,16 @@ impl Context {
     /// The card.
     pub fn card(&self) -> &Card {
         &self.card
+    }
+
+    /// Whether the card runs side by side what nothing orders. Where it does not, times say nothing about overlap.
+    pub fn overlaps(&self) -> bool {
+        self.overlaps.get()
+    }
+
+    /// Says that it does, or does not.
+    pub fn set_overlaps(&self, overlaps: bool) {
+        self.overlaps.set(overlaps);
     }
 
     /// The kernels.

@@ -7,6 +7,8 @@ use std::ptr;
 
 use cuda_driver::{CuResult, MissingSymbol};
 
+use super::driver::virtual_detail;
+
 /// A failure of the submission layer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -154,16 +156,9 @@ pub(super) fn failure(
         return Error::Missing { what, missing, at };
     }
     let name = ask(answer, cuda_driver::cuGetErrorName).unwrap_or_else(|| "an error without a name".into());
+    let detail = virtual_detail(answer.code());
     let text = ask(answer, cuda_driver::cuGetErrorString).unwrap_or_else(|| "no text".into());
-    Error::Driver(Box::new(DriverError {
-        what,
-        call,
-        code: answer.code(),
-        name,
-        text,
-        at,
-        detail: String::new(),
-    }))
+    Error::Driver(Box::new(DriverError { what, call, code: answer.code(), name, text, at, detail }))
 }
 
 /// The same for a call made by `cust`, which keeps only the codes that it knows.

@@ -8,6 +8,7 @@
 mod buffer;
 mod card;
 mod context;
+mod driver;
 mod error;
 mod event;
 mod launch;
@@ -17,7 +18,8 @@ mod stream;
 
 pub use buffer::{Buffer, Element, View};
 pub use card::Card;
-pub use context::{Context, open_driver};
+pub use context::Context;
+pub use driver::{Opened, open_driver};
 pub use error::{DriverError, Error};
 pub use event::Event;
 pub use launch::{Attributes, Launch};
