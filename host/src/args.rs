@@ -34,6 +34,10 @@ pub struct Common {
     #[arg(long, value_name = "CARD", default_value = "auto")]
     #[serde(skip)]
     pub device: Device,
+    /// What to do with edges that are missing where none should be: nothing, tell, or tell and exit with 1
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "report")]
+    #[serde(skip)]
+    pub order: Order,
     /// When a virtual card runs what it was given, of all the times that the order allows
     #[arg(long, value_name = "WHEN", value_enum, default_value = "card")]
     #[serde(skip)]
@@ -70,6 +74,17 @@ pub enum Model {
     H200,
     /// NVIDIA Tesla T4.
     T4,
+}
+
+/// What to do with a missing edge where none should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// Do not look
+    Off,
+    /// Tell
+    Report,
+    /// Tell, and exit with 1
+    Deny,
 }
 
 /// When a virtual card runs what it was given.

@@ -10,6 +10,7 @@ pub mod gate;
 pub mod kernels;
 pub mod lesson;
 pub mod measure;
+pub mod order;
 pub mod range;
 pub mod reference;
 pub mod report;

@@ -48,6 +48,10 @@ fn without_a_gpu_a_lesson_runs_on_a_virtual_one_and_says_so() {
         assert!(timed.ends_with(" of virtual time"), "{timed}");
     }
     assert!(out.contains("\nPASS: serial "), "{out}");
+    assert!(
+        out.contains("PASS: broken order: 4 missing edges") && out.contains("\nmissing edge from `s0`"),
+        "{out}"
+    );
 }
 
 #[test]

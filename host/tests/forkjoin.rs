@@ -27,7 +27,7 @@ fn options(typed: &str) -> ForkJoin {
 }
 
 /// Small enough for a test; the defaults in all that decides the order.
-const SMALL: &str = "--elems 1000 --iters 8 --runs 2 --warmups 1";
+const SMALL: &str = "--elems 1000 --iters 8 --runs 2 --warmups 1 --order off";
 
 /// The lesson's document and the releases that failed.
 fn lesson(typed: &str) -> Result<(Value, bool, Vec<Error>), Error> {
@@ -142,6 +142,48 @@ fn when_all_is_well_every_gate_passes_and_nothing_is_left() {
 }
 
 #[test]
+fn the_right_orders_miss_no_edge_and_the_broken_one_misses_one_for_each_branch() {
+    for branches in [1, 2, 4, 7, 16] {
+        for order in ["report", "deny"] {
+            let typed =
+                format!("--elems 100 --iters 1 --runs 1 --warmups 0 --branches {branches} --order {order}");
+            let (document, passed, _) = driver::with(Driver::new(), || lesson(&typed)).0.unwrap();
+            assert!(passed, "{document}");
+            let found: Vec<_> = document["missing_edges"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| (one["order"].as_str().unwrap(), one["edges"].as_array().unwrap().len()))
+                .collect();
+            assert_eq!(found, [("diamond", 0), ("serial", 0), ("broken order", branches)]);
+        }
+    }
+}
+
+#[test]
+fn a_missing_edge_is_told_with_both_launches_the_record_and_the_repair() {
+    let typed = "--elems 100 --iters 1 --runs 1 --warmups 0";
+    let (document, ..) = driver::with(Driver::new(), || lesson(typed)).0.unwrap();
+    let edges = document["missing_edges"][2]["edges"].as_array().unwrap();
+    let source = include_str!("../src/lesson/diamond.rs");
+    let line = |code: &str| source.lines().position(|line| line.trim() == code).unwrap() + 1;
+    let record =
+        format!("diamond.rs:{}) before (1) was submitted", line("self.main.record(&self.fork_too_early)?;"));
+    for (edge, stream) in edges.iter().zip(["s1", "s2", "s3", "s4"]) {
+        let report = edge["report"].as_str().unwrap();
+        let says = [
+            &format!("missing edge from `s0` to `{stream}`: bytes 0..400 of `mid`"),
+            "kernel `grind_fma` on `s0` writes them",
+            &format!("kernel `grind_fma` on `{stream}` reads them"),
+            "`fork-too-early` was recorded on `s0`",
+            &record,
+            "repair: record `fork-too-early` after (1) and before the wait",
+        ];
+        assert!(says.iter().all(|part| report.contains(part)), "{report}");
+    }
+}
+
+#[test]
 fn the_broken_order_runs_last_on_zeroed_memory() {
     let (_, driver) = driver::with(Driver::new(), || lesson(SMALL));
     let after_the_clock =
@@ -210,7 +252,7 @@ fn an_ordering_event_that_tells_a_time_fails_its_gate() {
 
 #[test]
 fn whichever_call_fails_the_error_names_it_and_its_caller_and_everything_is_released() {
-    let typed = "--elems 100 --iters 1 --runs 1 --warmups 0 --branches 2";
+    let typed = "--elems 100 --iters 1 --runs 1 --warmups 0 --branches 2 --order off";
     let (_, driver) = driver::with(Driver::new(), || lesson(typed));
     for (number, call) in driver.calls.iter().enumerate() {
         let name = call.split(' ').next().unwrap();

@@ -16,7 +16,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("gpu", &["cuda_std"]),
     ("stream_order", &[]),
     ("virtual_gpu", &["cuda_driver"]),
-    ("host", &["cuda_builder", "cuda_driver", "cuda_std", "gpu", "virtual_gpu"]),
+    ("host", &["cuda_builder", "cuda_driver", "cuda_std", "gpu", "stream_order", "virtual_gpu"]),
 ];
 
 /// Lines that a file may have before it is no longer read in one sitting.

@@ -147,6 +147,7 @@ impl<'c> Diamond<'c> {
         self.sum()
     }
 
+    #[track_caller]
     fn grind(
         &self,
         stream: &Stream<'_>,

@@ -16,6 +16,7 @@ use crate::args;
 use crate::compare::{Comparison, compare};
 use crate::gate::{Gate, correctness, forkjoin};
 use crate::measure::Statistics;
+use crate::order::{MissingEdge, missing_edges};
 use crate::reference;
 use crate::report::{Report, thousands};
 use crate::submit::{Context, Error, Stream, StreamKind};
@@ -39,6 +40,15 @@ pub struct Findings {
     serial_times: Option<Statistics>,
     serial_over_diamond: Option<f64>,
     broken_order: Option<Observation>,
+    missing_edges: Vec<OrderFindings>,
+}
+
+/// The edges that are missing in one order of submission.
+#[derive(Debug, Serialize)]
+struct OrderFindings {
+    order: &'static str,
+    expected: usize,
+    edges: Vec<MissingEdge>,
 }
 
 /// What was seen and decides nothing.
@@ -81,6 +91,7 @@ impl Findings {
             serial_times: None,
             serial_over_diamond: None,
             broken_order: None,
+            missing_edges: Vec::new(),
         }
     }
 
@@ -125,13 +136,22 @@ impl Findings {
             reference::diamond(&input, A, UPSTREAM_B, &offsets, options.iters)
         });
 
-        let result = compare(&result_of(&diamond, Diamond::submit_diamond)?, &want, TOLERANCE);
+        let order = options.common.order;
+        let (result, edges) = result_of(context, &diamond, Diamond::submit_diamond, order)?;
+        let result = compare(&result, &want, TOLERANCE);
+        if !self.look_at_order("diamond", edges, 0, order, report) {
+            return Ok(());
+        }
         let gate = correctness("diamond", &result);
         self.diamond_result = Some(result);
         if !self.gates.hold(gate, report) {
             return Ok(());
         }
-        let result = compare(&result_of(&diamond, Diamond::submit_serial)?, &want, TOLERANCE);
+        let (result, edges) = result_of(context, &diamond, Diamond::submit_serial, order)?;
+        let result = compare(&result, &want, TOLERANCE);
+        if !self.look_at_order("serial", edges, 0, order, report) {
+            return Ok(());
+        }
         let gate = correctness("serial", &result);
         self.serial_result = Some(result);
         if !self.gates.hold(gate, report) {
@@ -145,16 +165,50 @@ impl Findings {
         }
 
         diamond.zero_mid()?;
-        let result = compare(&result_of(&diamond, Diamond::submit_broken)?, &want, TOLERANCE);
+        let (result, edges) = result_of(context, &diamond, Diamond::submit_broken, order)?;
+        let result = compare(&result, &want, TOLERANCE);
         report.say(format!(
             "broken order: {} of {} elements wrong, and no call failed. An observation, not a gate: the branches race the \
              kernel that feeds them, the count changes from run to run, and at 0 the order is just as broken",
             thousands(result.mismatches as u64),
             thousands(result.elements as u64)
         ));
+        self.look_at_order("broken order", edges, options.branches as usize, order, report);
         self.broken_order =
             Some(Observation { wrong_elements: result.mismatches, elements: result.elements });
         Ok(())
+    }
+
+    /// Says which edges are missing in an order, and returns whether the lesson goes on.
+    fn look_at_order(
+        &mut self,
+        name: &'static str,
+        edges: Vec<MissingEdge>,
+        expected: usize,
+        order: args::Order,
+        report: Report,
+    ) -> bool {
+        if order == args::Order::Off {
+            return true;
+        }
+        let count = edges.len();
+        let reports = edges.iter().map(|edge| edge.report.trim_end()).collect::<Vec<_>>();
+        let text = reports.join("\n");
+        self.missing_edges.push(OrderFindings { order: name, expected, edges });
+        let gate = match (count == expected, order) {
+            (true, _) => Gate::pass(format!("{name}: {count} missing edges, as predicted")),
+            (false, args::Order::Deny) => {
+                Gate::fail(format!("{name}: {count} missing edges, predicted were {expected}"))
+            }
+            (false, _) => {
+                Gate::not_gated(format!("{name}: {count} missing edges, predicted were {expected}"))
+            }
+        };
+        let goes_on = self.gates.hold(gate, report);
+        if !text.is_empty() {
+            report.say(text);
+        }
+        goes_on
     }
 
     fn time(
@@ -183,13 +237,22 @@ impl Findings {
     }
 }
 
+/// The result of a submission, and the edges that are missing in it.
 fn result_of<'c>(
+    context: &Context,
     diamond: &Diamond<'c>,
     submit: impl FnOnce(&Diamond<'c>) -> Result<(), Error>,
-) -> Result<Vec<f32>, Error> {
-    submit(diamond)?;
+    order: args::Order,
+) -> Result<(Vec<f32>, Vec<MissingEdge>), Error> {
+    let edges = match order {
+        args::Order::Off => {
+            submit(diamond)?;
+            Vec::new()
+        }
+        _ => missing_edges(&context.logged(|| submit(diamond))?),
+    };
     diamond.synchronize()?;
-    diamond.result()
+    Ok((diamond.result()?, edges))
 }
 
 /// An event that orders must refuse to be read as a stopwatch, with the one code that the driver documents for it.

@@ -65,7 +65,7 @@ impl<'c> Lanes<'c> {
     /// Any error of the submission layer.
     pub fn new(context: &'c Context, plan: Plan, input: &[f32]) -> Result<Self, Error> {
         let stream = |name, kind| Stream::new(context, name, kind);
-        Ok(Lanes {
+        let lanes = Lanes {
             context,
             plan,
             legacy: stream("legacy default stream", StreamKind::Legacy)?,
@@ -75,7 +75,10 @@ impl<'c> Lanes<'c> {
             scaled: Buffer::new(context, "scaled", plan.elems)?,
             spun: Buffer::new(context, "spun", (plan.small_blocks * THREADS) as usize)?,
             input: Buffer::from_slice(context, "input", input)?,
-        })
+        };
+        // The input went to the card on the legacy default stream, which the non-blocking ones do not wait for.
+        context.synchronize()?;
+        Ok(lanes)
     }
 
     /// The context that everything here is of.

@@ -102,7 +102,7 @@ impl<'c, T: Element> Buffer<'c, T> {
         // SAFETY: `bytes` are readable at `data` and belong to the buffer at its address.
         let answer = unsafe { cuda_driver::cuMemcpyHtoD_v2(self.address(), data.as_ptr().cast(), bytes) };
         check("cuMemcpyHtoD", answer, || format!("copy {bytes} bytes to `{}`", self.name))?;
-        self.context.note(|| Operation::CopyToDevice { buffer: self.id });
+        self.context.note(|| Operation::CopyToDevice { buffer: self.id, bytes: bytes as u64 });
         Ok(())
     }
 
@@ -120,7 +120,7 @@ impl<'c, T: Element> Buffer<'c, T> {
         // values of an `Element`.
         let answer = unsafe { cuda_driver::cuMemcpyDtoH_v2(data.as_mut_ptr().cast(), self.address(), bytes) };
         check("cuMemcpyDtoH", answer, || format!("copy {bytes} bytes from `{}`", self.name))?;
-        self.context.note(|| Operation::CopyToHost { buffer: self.id });
+        self.context.note(|| Operation::CopyToHost { buffer: self.id, bytes: bytes as u64 });
         Ok(())
     }
 

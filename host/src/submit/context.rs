@@ -12,8 +12,8 @@ use cust::device::Device;
 use cust::error::CudaError;
 
 use super::error::{check, check_cust};
-use super::log::{Entry, Log, Operation};
-use super::{Card, Error, Module};
+use super::log::{Entry, Log, Operation, StreamId};
+use super::{Card, Error, Module, StreamKind};
 use crate::kernels::Image;
 
 /// A context on one card with the program's kernels loaded. Streams, events and buffers borrow it.
@@ -23,6 +23,7 @@ pub struct Context {
     identities: Cell<u64>,
     overlaps: Cell<bool>,
     names: RefCell<HashMap<u64, String>>,
+    streams: RefCell<Vec<(StreamId, StreamKind)>>,
     log: RefCell<Option<Vec<Entry>>>,
     parked: RefCell<Vec<Error>>,
     // Last, because fields drop in order and the module's release needs the context.
@@ -65,6 +66,7 @@ impl Context {
             identities: Cell::new(0),
             overlaps: Cell::new(true),
             names: RefCell::default(),
+            streams: RefCell::default(),
             log: RefCell::default(),
             parked: RefCell::default(),
             cust,
@@ -152,7 +154,7 @@ impl Context {
         self.log.replace(Some(Vec::new()));
         let outcome = submission();
         let entries = self.log.take().unwrap_or_default();
-        outcome.map(|()| Log::new(entries, self.names.borrow().clone()))
+        outcome.map(|()| Log::new(entries, self.streams.borrow().clone(), self.names.borrow().clone()))
     }
 
     /// Ends the context and returns every failure of a release that happened meanwhile: a drop cannot report its own.
@@ -171,6 +173,13 @@ impl Context {
         self.identities.set(identity + 1);
         self.names.borrow_mut().insert(identity, name.to_owned());
         identity
+    }
+
+    /// The same for a stream.
+    pub(super) fn identify_stream(&self, name: &str, kind: StreamKind) -> StreamId {
+        let id = StreamId(self.identify(name));
+        self.streams.borrow_mut().push((id, kind));
+        id
     }
 
     /// Notes an operation when a log is being taken.

@@ -10,7 +10,7 @@ use std::panic::Location;
 use cuda_std::abi::Access;
 use cuda_std::call::BufferUse;
 
-use super::Attributes;
+use super::{Attributes, StreamKind};
 
 /// A stream's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,6 +56,8 @@ pub enum Operation {
         from: u64,
         /// The buffer that is written.
         to: u64,
+        /// How many, from the start of both.
+        bytes: u64,
     },
     /// A memset on a stream.
     Fill {
@@ -63,16 +65,22 @@ pub enum Operation {
         stream: StreamId,
         /// The buffer.
         buffer: u64,
+        /// How many, from its start.
+        bytes: u64,
     },
-    /// A copy from host memory, on the legacy default stream; the host waits for it.
+    /// A copy from host memory, on the legacy default stream.
     CopyToDevice {
         /// The buffer.
         buffer: u64,
+        /// How many, from its start.
+        bytes: u64,
     },
     /// A copy to host memory, on the legacy default stream; the host waits for it.
     CopyToHost {
         /// The buffer.
         buffer: u64,
+        /// How many, from its start.
+        bytes: u64,
     },
     /// The host waits for a stream.
     SynchronizeStream {
@@ -102,6 +110,8 @@ pub struct Entry {
 pub struct Log {
     /// The operations.
     pub entries: Vec<Entry>,
+    /// The streams of the context, with their kinds.
+    pub streams: Vec<(StreamId, StreamKind)>,
     names: HashMap<u64, String>,
 }
 
@@ -111,8 +121,12 @@ impl Log {
         self.names.get(&identity).map_or("?", String::as_str)
     }
 
-    pub(super) fn new(entries: Vec<Entry>, names: HashMap<u64, String>) -> Self {
-        Log { entries, names }
+    pub(super) fn new(
+        entries: Vec<Entry>,
+        streams: Vec<(StreamId, StreamKind)>,
+        names: HashMap<u64, String>,
+    ) -> Self {
+        Log { entries, streams, names }
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, operation: &Operation) -> fmt::Result {
@@ -137,14 +151,14 @@ impl Log {
             Operation::Wait { stream, event } => {
                 write!(f, "{} waits for {}", self.name(stream.0), self.name(event.0))
             }
-            Operation::Copy { stream, from, to } => {
+            Operation::Copy { stream, from, to, .. } => {
                 write!(f, "copy {} to {} on {}", self.name(*from), self.name(*to), self.name(stream.0))
             }
-            Operation::Fill { stream, buffer } => {
+            Operation::Fill { stream, buffer, .. } => {
                 write!(f, "fill {} on {}", self.name(*buffer), self.name(stream.0))
             }
-            Operation::CopyToDevice { buffer } => write!(f, "copy to {}", self.name(*buffer)),
-            Operation::CopyToHost { buffer } => write!(f, "copy from {}", self.name(*buffer)),
+            Operation::CopyToDevice { buffer, .. } => write!(f, "copy to {}", self.name(*buffer)),
+            Operation::CopyToHost { buffer, .. } => write!(f, "copy from {}", self.name(*buffer)),
             Operation::SynchronizeStream { stream } => write!(f, "host waits for {}", self.name(stream.0)),
             Operation::SynchronizeEvent { event } => write!(f, "host waits for {}", self.name(event.0)),
             Operation::SynchronizeContext => write!(f, "host waits for everything"),

@@ -52,7 +52,7 @@ impl<'c> Stream<'c> {
             let answer = unsafe { cuda_driver::cuStreamCreate(&mut raw, flags.0) };
             check("cuStreamCreate", answer, || format!("make stream `{name}`"))?;
         }
-        let id = StreamId(context.identify(name));
+        let id = context.identify_stream(name, kind);
         Ok(Stream { context, raw, id, name: name.to_owned(), kind, made_at: Location::caller() })
     }
 
@@ -172,7 +172,11 @@ impl<'c> Stream<'c> {
             cuda_driver::cuMemsetD8Async(CUdeviceptr(location.address), 0, buffer.bytes(), self.raw)
         };
         check("cuMemsetD8Async", answer, || format!("zero `{}` on `{}`", buffer.name(), self.name))?;
-        self.context.note(|| Operation::Fill { stream: self.id, buffer: location.buffer });
+        self.context.note(|| Operation::Fill {
+            stream: self.id,
+            buffer: location.buffer,
+            bytes: buffer.bytes() as u64,
+        });
         Ok(())
     }
 
@@ -203,7 +207,12 @@ impl<'c> Stream<'c> {
         check("cuMemcpyDtoDAsync", answer, || {
             format!("copy `{}` to `{}` on `{}`", from.name(), to.name(), self.name)
         })?;
-        self.context.note(|| Operation::Copy { stream: self.id, from: source.buffer, to: target.buffer });
+        self.context.note(|| Operation::Copy {
+            stream: self.id,
+            from: source.buffer,
+            to: target.buffer,
+            bytes: bytes as u64,
+        });
         Ok(())
     }
 

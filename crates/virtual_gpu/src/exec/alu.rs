@@ -1,6 +1,6 @@
 //! What each operation means, for one lane; [`Apply`] makes it one of many.
 //!
-//! [`scalar`] has every operation. [`vector`] does the common ones a warp at a time, compiled several times for the
+//! [`scalar`] has every operation. [`vector`] does the common ones for all lanes together, compiled several times for the
 //! vector units that the processor may have, and the others lane by lane: hundreds of loops that are hardly ever run
 //! would take minutes to compile.
 
@@ -11,7 +11,7 @@ mod convert;
 mod float;
 mod int;
 
-use super::lanes::{Apply, One, Operand, Rows, WARP};
+use super::lanes::{Apply, One, Operand, Registers, Rows, WARP};
 use crate::ptx::op::{Alu, Kind, PredicateOp};
 
 /// One lane's result; of the operands as many count as the operation has.
@@ -20,7 +20,7 @@ pub(super) fn scalar(op: Alu, from: [u64; 4]) -> u64 {
 }
 
 /// All lanes' results.
-pub(super) fn vector(op: Alu, rows: Rows<'_>) {
+pub(super) fn vector(op: Alu, rows: &mut Rows<'_>) {
     match op {
         Alu::Predicate(op) => predicates(op, rows),
         op if common::run(op, rows) => {}
@@ -29,13 +29,12 @@ pub(super) fn vector(op: Alu, rows: Rows<'_>) {
 }
 
 /// Predicates are words of bits already: a warp at a time.
-fn predicates(op: PredicateOp, rows: Rows<'_>) {
-    use super::lanes::Lane;
-    let file = rows.predicates;
+fn predicates(op: PredicateOp, rows: &mut Rows<'_>) {
+    let file = &mut rows.registers.predicates;
     for (warp, &mask) in rows.masks.iter().enumerate() {
         let value = |operand: Operand| match operand {
-            Operand::Row(at) => file[at + warp].get(),
-            Operand::All(bits) => bool::splat(bits),
+            Operand::Row(at) => file[at + warp],
+            Operand::All(bits) => u32::from(bits & 1 != 0).wrapping_neg(),
         };
         let (a, b) = (value(rows.from[0]), value(rows.from[1]));
         let result = match op {
@@ -45,44 +44,32 @@ fn predicates(op: PredicateOp, rows: Rows<'_>) {
             PredicateOp::Not => !a,
             PredicateOp::Move => a,
         };
-        let to = &file[rows.to + warp];
-        to.set(result & mask | to.get() & !mask);
+        let to = &mut file[rows.to + warp];
+        *to = result & mask | *to & !mask;
     }
 }
 
-fn lane_by_lane(op: Alu, rows: Rows<'_>) {
+fn lane_by_lane(op: Alu, rows: &mut Rows<'_>) {
     let (kind, sources) = op.signature();
-    let read = |kind: Kind, operand: Operand, warp: usize, lane: usize| match operand {
-        Operand::All(bits) => bits,
-        Operand::Row(at) => match kind {
-            Kind::Predicate => u64::from(rows.predicates[at + warp].get() >> lane & 1),
-            Kind::Half | Kind::Word => rows.words[at + warp].get().0[lane].into(),
-            Kind::Double => rows.doubles[at + warp].get().0[lane],
-        },
-    };
+    let Registers { words, doubles, predicates } = rows.registers;
     for (warp, &mask) in rows.masks.iter().enumerate() {
         for lane in (0..WARP).filter(|lane| mask & 1 << lane != 0) {
             let mut from = [0; 4];
             for ((value, &kind), &operand) in from.iter_mut().zip(sources).zip(&rows.from) {
-                *value = read(kind, operand, warp, lane);
+                *value = match (operand, kind) {
+                    (Operand::All(bits), _) => bits,
+                    (Operand::Row(at), Kind::Predicate) => u64::from(predicates[at + warp] >> lane & 1),
+                    (Operand::Row(at), Kind::Half | Kind::Word) => words[at + warp].0[lane].into(),
+                    (Operand::Row(at), Kind::Double) => doubles[at + warp].0[lane],
+                };
             }
-            let result = scalar(op, from);
-            let to = rows.to + warp;
+            let (result, to) = (scalar(op, from), rows.to + warp);
             match kind {
                 Kind::Predicate => {
-                    let others = rows.predicates[to].get() & !(1 << lane);
-                    rows.predicates[to].set(others | (result as u32 & 1) << lane);
+                    predicates[to] = predicates[to] & !(1 << lane) | (result as u32 & 1) << lane;
                 }
-                Kind::Half | Kind::Word => {
-                    let mut chunk = rows.words[to].get();
-                    chunk.0[lane] = result as u32;
-                    rows.words[to].set(chunk);
-                }
-                Kind::Double => {
-                    let mut chunk = rows.doubles[to].get();
-                    chunk.0[lane] = result;
-                    rows.doubles[to].set(chunk);
-                }
+                Kind::Half | Kind::Word => words[to].0[lane] = result as u32,
+                Kind::Double => doubles[to].0[lane] = result,
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What an atomic operation leaves in memory.
 
-use super::lanes::{NAN32, NAN64};
+use super::lanes::NAN32;
 use crate::ptx::AtomicOp;
 
 /// The new value from the old one and the operands, in as many bytes.
@@ -15,10 +15,7 @@ pub(super) fn apply(op: AtomicOp, bytes: u32, old: u64, a: u64, b: u64) -> u64 {
             let sum = f32::from_bits(old as u32) + f32::from_bits(a as u32);
             u64::from(if sum.is_nan() { NAN32 } else { sum.to_bits() })
         }
-        AtomicOp::AddDouble => {
-            let sum = f64::from_bits(old) + f64::from_bits(a);
-            if sum.is_nan() { NAN64 } else { sum.to_bits() }
-        }
+        AtomicOp::AddDouble => (f64::from_bits(old) + f64::from_bits(a)).to_bits(),
         AtomicOp::MinSigned => {
             if signed(a) < signed(old) {
                 a

@@ -1,18 +1,31 @@
 //! Rows of registers, and how a function of one lane is applied to all.
 //!
 //! A row holds one register of a whole block, 32 lanes (a warp) to a chunk. Predicates are one word of bits for each
-//! warp. A function is applied chunk by chunk: all of a chunk's operands are read before any of its results is written,
-//! so a row may be operand and result, and the loops are plain enough for the compiler's vector units.
+//! warp. A function is applied to whole rows, from rows into a scratch row: no result lies where an operand does, and so
+//! the loops are plain enough for the compiler to use the processor's vector units. What was computed is then written for
+//! the lanes that are meant.
 
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::ops::Range;
 
 /// Lanes of a warp.
 pub(super) const WARP: usize = 32;
+
+/// The most lanes of a row.
+const LANES: usize = 1024;
 
 /// One warp's values of a register.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Chunk<T>(pub [T; WARP]);
+
+/// All lanes of a chunk after the other.
+fn flat<T>(chunks: &[Chunk<T>]) -> &[T] {
+    const { assert!(size_of::<Chunk<u32>>() == 4 * WARP && size_of::<Chunk<u64>>() == 8 * WARP) };
+    // SAFETY: a chunk is an array of `WARP` values and nothing else (asserted for the two types that are used), so the
+    // chunks of a slice are that many values one after the other, borrowed for as long as the slice.
+    unsafe { std::slice::from_raw_parts(chunks.as_ptr().cast(), chunks.len() * WARP) }
+}
 
 /// A block's registers, each kind in a file of its own.
 #[derive(Debug, Default)]
@@ -22,180 +35,32 @@ pub(super) struct Registers {
     pub predicates: Vec<u32>,
 }
 
-/// What a lane's value is to an operation, and how it is held in a row.
-pub(super) trait Lane: Copy {
-    type Chunk: Copy + 'static;
-    /// Results of a warp while they are collected.
-    type Results;
-    fn file<'r>(rows: &Rows<'r>) -> &'r [Cell<Self::Chunk>];
-    fn splat(bits: u64) -> Self::Chunk;
-    fn at(chunk: &Self::Chunk, lane: usize) -> Self;
-    fn results() -> Self::Results;
-    fn put(results: &mut Self::Results, lane: usize, value: Self);
-    fn chunk(results: Self::Results) -> Self::Chunk;
-    /// The new values where the mask has a bit, else the old.
-    fn blend(old: Self::Chunk, new: Self::Chunk, mask: u32) -> Self::Chunk;
-    fn of_bits(bits: u64) -> Self;
-    fn bits(self) -> u64;
+/// One row for each kind of value.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct Slot {
+    words: [u32; LANES],
+    doubles: [u64; LANES],
+    bytes: [u8; LANES],
 }
 
-/// A type that is held in a register of 32 bits.
-macro_rules! in_word {
-    ($type:ty, $get:expr, $set:expr) => {
-        impl Lane for $type {
-            type Chunk = Chunk<u32>;
-            type Results = Chunk<u32>;
-            #[inline(always)]
-            fn file<'r>(rows: &Rows<'r>) -> &'r [Cell<Chunk<u32>>] {
-                rows.words
-            }
-            #[inline(always)]
-            fn splat(bits: u64) -> Chunk<u32> {
-                Chunk([bits as u32; WARP])
-            }
-            #[inline(always)]
-            fn at(chunk: &Chunk<u32>, lane: usize) -> Self {
-                $get(chunk.0[lane])
-            }
-            #[inline(always)]
-            fn results() -> Chunk<u32> {
-                Chunk([0; WARP])
-            }
-            #[inline(always)]
-            fn put(results: &mut Chunk<u32>, lane: usize, value: Self) {
-                results.0[lane] = $set(value);
-            }
-            #[inline(always)]
-            fn chunk(results: Chunk<u32>) -> Chunk<u32> {
-                results
-            }
-            #[inline(always)]
-            fn blend(old: Chunk<u32>, new: Chunk<u32>, mask: u32) -> Chunk<u32> {
-                let mut chunk = old;
-                for lane in 0..WARP {
-                    chunk.0[lane] = if mask & 1 << lane != 0 { new.0[lane] } else { old.0[lane] };
-                }
-                chunk
-            }
-            #[inline(always)]
-            fn of_bits(bits: u64) -> Self {
-                $get(bits as u32)
-            }
-            #[inline(always)]
-            fn bits(self) -> u64 {
-                u64::from($set(self))
-            }
-        }
-    };
+/// Rows for what is computed, and for operands that are no rows: one that is the same in all lanes, or a predicate's bits.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    operands: [Slot; 4],
+    result: Slot,
 }
 
-/// A type that is held in a register of 64 bits.
-macro_rules! in_double {
-    ($type:ty, $get:expr, $set:expr) => {
-        impl Lane for $type {
-            type Chunk = Chunk<u64>;
-            type Results = Chunk<u64>;
-            #[inline(always)]
-            fn file<'r>(rows: &Rows<'r>) -> &'r [Cell<Chunk<u64>>] {
-                rows.doubles
-            }
-            #[inline(always)]
-            fn splat(bits: u64) -> Chunk<u64> {
-                Chunk([bits; WARP])
-            }
-            #[inline(always)]
-            fn at(chunk: &Chunk<u64>, lane: usize) -> Self {
-                $get(chunk.0[lane])
-            }
-            #[inline(always)]
-            fn results() -> Chunk<u64> {
-                Chunk([0; WARP])
-            }
-            #[inline(always)]
-            fn put(results: &mut Chunk<u64>, lane: usize, value: Self) {
-                results.0[lane] = $set(value);
-            }
-            #[inline(always)]
-            fn chunk(results: Chunk<u64>) -> Chunk<u64> {
-                results
-            }
-            #[inline(always)]
-            fn blend(old: Chunk<u64>, new: Chunk<u64>, mask: u32) -> Chunk<u64> {
-                let mut chunk = old;
-                for lane in 0..WARP {
-                    chunk.0[lane] = if mask & 1 << lane != 0 { new.0[lane] } else { old.0[lane] };
-                }
-                chunk
-            }
-            #[inline(always)]
-            fn of_bits(bits: u64) -> Self {
-                $get(bits)
-            }
-            #[inline(always)]
-            fn bits(self) -> u64 {
-                $set(self)
-            }
-        }
-    };
+impl Scratch {
+    fn new() -> Box<Self> {
+        let slot = || Slot { words: [0; LANES], doubles: [0; LANES], bytes: [0; LANES] };
+        Box::new(Self { operands: [slot(), slot(), slot(), slot()], result: slot() })
+    }
 }
 
-/// The one NaN that arithmetic in single precision gives (PTX ISA, "Floating-Point Instructions").
-pub(super) const NAN32: u32 = 0x7fff_ffff;
-/// The one NaN that arithmetic in double precision gives.
-pub(super) const NAN64: u64 = 0x7fff_ffff_ffff_ffff;
-
-in_word!(u32, |raw: u32| raw, |value: u32| value);
-in_word!(i32, |raw: u32| raw as i32, |value: i32| value as u32);
-in_word!(u16, |raw: u32| raw as u16, u32::from);
-in_word!(i16, |raw: u32| raw as u16 as i16, |value: i16| u32::from(value as u16));
-in_word!(f32, f32::from_bits, |value: f32| if value.is_nan() { NAN32 } else { value.to_bits() });
-in_double!(u64, |raw: u64| raw, |value: u64| value);
-in_double!(i64, |raw: u64| raw as i64, |value: i64| value as u64);
-in_double!(f64, f64::from_bits, |value: f64| if value.is_nan() { NAN64 } else { value.to_bits() });
-
-impl Lane for bool {
-    type Chunk = u32;
-    type Results = [u8; WARP];
-    #[inline(always)]
-    fn file<'r>(rows: &Rows<'r>) -> &'r [Cell<u32>] {
-        rows.predicates
-    }
-    #[inline(always)]
-    fn splat(bits: u64) -> u32 {
-        if bits & 1 != 0 { u32::MAX } else { 0 }
-    }
-    #[inline(always)]
-    fn at(chunk: &u32, lane: usize) -> Self {
-        chunk & 1 << lane != 0
-    }
-    #[inline(always)]
-    fn results() -> [u8; WARP] {
-        [0; WARP]
-    }
-    #[inline(always)]
-    fn put(results: &mut [u8; WARP], lane: usize, value: Self) {
-        results[lane] = value.into();
-    }
-    /// Eight lanes at a time: the product brings the lowest bit of each byte into the highest byte.
-    #[inline(always)]
-    fn chunk(results: [u8; WARP]) -> u32 {
-        let (eights, _) = results.as_chunks::<8>();
-        let bits =
-            |eight: &[u8; 8]| (u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32;
-        eights.iter().rev().fold(0, |all, eight| all << 8 | bits(eight))
-    }
-    #[inline(always)]
-    fn blend(old: u32, new: u32, mask: u32) -> u32 {
-        new & mask | old & !mask
-    }
-    #[inline(always)]
-    fn of_bits(bits: u64) -> Self {
-        bits & 1 != 0
-    }
-    #[inline(always)]
-    fn bits(self) -> u64 {
-        self.into()
-    }
+thread_local! {
+    /// Each thread of the host has one: nothing stays in it from one operation to the next.
+    static SCRATCH: RefCell<Box<Scratch>> = RefCell::new(Scratch::new());
 }
 
 /// An operand of a step: where its row begins in the file of its kind, or the value of all lanes.
@@ -206,11 +71,9 @@ pub(super) enum Operand {
 }
 
 /// The register files as an operation sees them, with its operands and the lanes it writes.
-#[derive(Clone, Copy)]
 pub(super) struct Rows<'r> {
-    pub words: &'r [Cell<Chunk<u32>>],
-    pub doubles: &'r [Cell<Chunk<u64>>],
-    pub predicates: &'r [Cell<u32>],
+    pub registers: &'r mut Registers,
+    scratch: &'r mut Scratch,
     /// Where the result's row begins.
     pub to: usize,
     pub from: [Operand; 4],
@@ -219,52 +82,179 @@ pub(super) struct Rows<'r> {
 }
 
 impl Registers {
-    /// All files, shared: a row may be read and written by one operation.
-    pub fn rows<'r>(&'r mut self, to: usize, from: [Operand; 4], masks: &'r [u32]) -> Rows<'r> {
-        Rows {
-            words: Cell::from_mut(&mut self.words[..]).as_slice_of_cells(),
-            doubles: Cell::from_mut(&mut self.doubles[..]).as_slice_of_cells(),
-            predicates: Cell::from_mut(&mut self.predicates[..]).as_slice_of_cells(),
-            to,
-            from,
-            masks,
+    /// Hands the files to an operation.
+    pub fn with_rows<T>(
+        &mut self,
+        to: usize,
+        from: [Operand; 4],
+        masks: &[u32],
+        operation: impl FnOnce(&mut Rows<'_>) -> T,
+    ) -> T {
+        SCRATCH.with_borrow_mut(|scratch| operation(&mut Rows { registers: self, scratch, to, from, masks }))
+    }
+}
+
+/// What a lane's value is to an operation, and how it lies in a row.
+pub(super) trait Lane: Copy {
+    /// A lane's bits while it is worked on.
+    type Raw: Copy;
+    fn get(raw: Self::Raw) -> Self;
+    fn put(self) -> Self::Raw;
+    fn of_bits(bits: u64) -> Self;
+    fn bits(self) -> u64;
+    /// Puts an operand that is no row of values into its scratch row.
+    fn prepare(registers: &Registers, slot: &mut Slot, operand: Operand, warps: Range<usize>);
+    /// An operand's values.
+    fn row<'a>(
+        registers: &'a Registers,
+        slot: &'a Slot,
+        operand: Operand,
+        warps: Range<usize>,
+    ) -> &'a [Self::Raw];
+    /// Where the result's values go.
+    fn result(slot: &mut Slot) -> &mut [Self::Raw; LANES];
+    /// Writes the result to the row that begins at `to`; its values begin with the first of the warps.
+    fn keep(registers: &mut Registers, slot: &Slot, to: usize, masks: &[u32], warps: Range<usize>);
+}
+
+/// A type that is held in a register of 32 or 64 bits.
+macro_rules! held {
+    ($type:ty, $raw:ty, $file:ident, $get:expr, $put:expr) => {
+        impl Lane for $type {
+            type Raw = $raw;
+            #[inline(always)]
+            fn get(raw: $raw) -> Self {
+                $get(raw)
+            }
+            #[inline(always)]
+            fn put(self) -> $raw {
+                $put(self)
+            }
+            #[inline(always)]
+            fn of_bits(bits: u64) -> Self {
+                $get(bits as $raw)
+            }
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                u64::from($put(self))
+            }
+            #[inline(always)]
+            fn prepare(_: &Registers, slot: &mut Slot, operand: Operand, warps: Range<usize>) {
+                if let Operand::All(bits) = operand {
+                    slot.$file[..warps.len() * WARP].fill(bits as $raw);
+                }
+            }
+            #[inline(always)]
+            fn row<'a>(
+                registers: &'a Registers,
+                slot: &'a Slot,
+                operand: Operand,
+                warps: Range<usize>,
+            ) -> &'a [$raw] {
+                match operand {
+                    Operand::Row(at) => flat(&registers.$file[at + warps.start..at + warps.end]),
+                    Operand::All(_) => &slot.$file[..warps.len() * WARP],
+                }
+            }
+            #[inline(always)]
+            fn result(slot: &mut Slot) -> &mut [$raw; LANES] {
+                &mut slot.$file
+            }
+            #[inline(always)]
+            fn keep(registers: &mut Registers, slot: &Slot, to: usize, masks: &[u32], warps: Range<usize>) {
+                let row = &mut registers.$file[to + warps.start..to + warps.end];
+                keep_values(row, &slot.$file, &masks[warps]);
+            }
+        }
+    };
+}
+
+/// Writes the lanes of a mask.
+#[inline(never)]
+fn keep_values<T: Copy>(row: &mut [Chunk<T>], result: &[T; LANES], masks: &[u32]) {
+    for ((chunk, values), &mask) in row.iter_mut().zip(result.as_chunks::<WARP>().0).zip(masks) {
+        if mask == u32::MAX {
+            chunk.0 = *values;
+        } else if mask != 0 {
+            for (lane, (old, new)) in chunk.0.iter_mut().zip(values).enumerate() {
+                *old = if mask & 1 << lane != 0 { *new } else { *old };
+            }
         }
     }
 }
 
-/// One operand's row; a value of all lanes is a row of one chunk that is read again and again.
-struct Reader<'r, T: Lane> {
-    row: &'r [Cell<T::Chunk>],
-    all: T::Chunk,
+/// The one NaN that arithmetic in single precision gives (PTX ISA, "Floating-Point Instructions").
+pub(super) const NAN32: u32 = 0x7fff_ffff;
+
+held!(u32, u32, words, |raw: u32| raw, |value: u32| value);
+held!(i32, u32, words, |raw: u32| raw as i32, |value: i32| value as u32);
+held!(u16, u32, words, |raw: u32| raw as u16, u32::from);
+held!(i16, u32, words, |raw: u32| raw as u16 as i16, |value: i16| u32::from(value as u16));
+held!(f32, u32, words, f32::from_bits, |value: f32| if value.is_nan() { NAN32 } else { value.to_bits() });
+held!(u64, u64, doubles, |raw: u64| raw, |value: u64| value);
+held!(i64, u64, doubles, |raw: u64| raw as i64, |value: i64| value as u64);
+// In double precision a NaN keeps what it carries: the operations see to it.
+held!(f64, u64, doubles, f64::from_bits, f64::to_bits);
+
+impl Lane for bool {
+    type Raw = u8;
+    #[inline(always)]
+    fn get(raw: u8) -> Self {
+        raw != 0
+    }
+    #[inline(always)]
+    fn put(self) -> u8 {
+        self.into()
+    }
+    #[inline(always)]
+    fn of_bits(bits: u64) -> Self {
+        bits & 1 != 0
+    }
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self.into()
+    }
+    #[inline(always)]
+    fn prepare(registers: &Registers, slot: &mut Slot, operand: Operand, warps: Range<usize>) {
+        let chunks = slot.bytes.as_chunks_mut::<WARP>().0;
+        for (bytes, warp) in chunks.iter_mut().zip(warps) {
+            let bits = match operand {
+                Operand::All(bits) => u32::from(bits & 1 != 0).wrapping_neg(),
+                Operand::Row(at) => registers.predicates[at + warp],
+            };
+            for (lane, byte) in bytes.iter_mut().enumerate() {
+                *byte = (bits >> lane & 1) as u8;
+            }
+        }
+    }
+    #[inline(always)]
+    fn row<'a>(_: &'a Registers, slot: &'a Slot, _: Operand, warps: Range<usize>) -> &'a [u8] {
+        &slot.bytes[..warps.len() * WARP]
+    }
+    #[inline(always)]
+    fn result(slot: &mut Slot) -> &mut [u8; LANES] {
+        &mut slot.bytes
+    }
+    #[inline(always)]
+    fn keep(registers: &mut Registers, slot: &Slot, to: usize, masks: &[u32], warps: Range<usize>) {
+        let row = &mut registers.predicates[to + warps.start..to + warps.end];
+        for ((word, values), &mask) in row.iter_mut().zip(slot.bytes.as_chunks::<WARP>().0).zip(&masks[warps])
+        {
+            *word = gather(values) & mask | *word & !mask;
+        }
+    }
 }
 
-impl<'r, T: Lane> Reader<'r, T> {
-    #[inline(always)]
-    fn new(rows: &Rows<'r>, operand: usize) -> Self {
-        match rows.from[operand] {
-            Operand::Row(at) => Self { row: &T::file(rows)[at..at + rows.masks.len()], all: T::splat(0) },
-            Operand::All(bits) => Self { row: &[], all: T::splat(bits) },
-        }
-    }
-
-    /// One warp's values.
-    ///
-    /// # Safety
-    /// No row may be written while the reference lives.
-    #[inline(always)]
-    unsafe fn get(&self, warp: usize) -> &T::Chunk {
-        if warp < self.row.len() {
-            // SAFETY: the cell is alive as long as `self`, this thread alone has it (a `Cell` is not shared between
-            // threads), and the caller writes none meanwhile. A copy would be right too, and cost as much as the work.
-            unsafe { &*self.row[warp].as_ptr() }
-        } else {
-            &self.all
-        }
-    }
+/// The lowest bits of a warp's bytes, eight at a time: the product brings each into the highest byte.
+#[inline(always)]
+fn gather(bytes: &[u8; WARP]) -> u32 {
+    let bits =
+        |eight: &[u8; 8]| (u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32;
+    bytes.as_chunks::<8>().0.iter().rev().fold(0, |all, eight| all << 8 | bits(eight))
 }
 
 /// How an operation on values becomes one on something larger.
-pub(super) trait Apply: Copy {
+pub(super) trait Apply: Sized {
     type Output;
     fn one<A: Lane, T: Lane>(self, f: impl Fn(A) -> T) -> Self::Output;
     fn two<A: Lane, B: Lane, T: Lane>(self, f: impl Fn(A, B) -> T) -> Self::Output;
@@ -297,65 +287,49 @@ impl Apply for One {
     }
 }
 
-/// Writes some lanes of a chunk. Rare enough to stand in one place.
-#[inline(never)]
-fn blend_into<T: Lane>(to: &Cell<T::Chunk>, new: &T::Chunk, mask: u32) {
-    to.set(T::blend(to.get(), *new, mask));
+impl Rows<'_> {
+    /// From the first to the last warp that has lanes to write.
+    #[inline(always)]
+    fn warps(&self) -> Range<usize> {
+        let active = |mask: &u32| *mask != 0;
+        let first = self.masks.iter().position(active).unwrap_or(0);
+        first..self.masks.iter().rposition(active).map_or(first, |last| last + 1)
+    }
 }
 
-/// Computes the chunk of each warp that has lanes to write. A macro, for a closure would be compiled for the vector units
-/// of every processor only.
-macro_rules! each_warp {
-    ($rows:ident, $type:ty, [$($operand:ident: $reader:ident),*], |$lane:ident| $value:expr) => {
-        let to = &<$type>::file(&$rows)[$rows.to..$rows.to + $rows.masks.len()];
-        for (warp, &mask) in $rows.masks.iter().enumerate() {
-            if mask == 0 {
-                continue;
-            }
-            let mut results = <$type>::results();
-            {
-                // SAFETY: what is applied gets values, not rows, so that nothing is written until this scope ends.
-                $(let $operand = unsafe { $reader.get(warp) };)*
-                for $lane in 0..WARP {
-                    <$type>::put(&mut results, $lane, $value);
-                }
-            }
-            let chunk = <$type>::chunk(results);
-            if mask == u32::MAX {
-                to[warp].set(chunk);
-            } else {
-                blend_into::<$type>(&to[warp], &chunk, mask);
-            }
+/// Applies a function to rows: operands are read, the result is computed into a row of its own and then written.
+macro_rules! apply {
+    ($rows:ident, $type:ty, [$($slot:literal $operand:ident: $kind:ty),*], $value:expr) => {{
+        let warps = $rows.warps();
+        let Rows { registers, scratch, to, from, masks } = $rows;
+        let Scratch { operands, result } = &mut **scratch;
+        $(<$kind>::prepare(registers, &mut operands[$slot], from[$slot], warps.clone());)*
+        let lanes = warps.len() * WARP;
+        $(let $operand = &<$kind>::row(registers, &operands[$slot], from[$slot], warps.clone())[..lanes];)*
+        for (i, result) in <$type>::result(result)[..lanes].iter_mut().enumerate() {
+            $(let $operand = <$kind>::get($operand[i]);)*
+            *result = $value.put();
         }
-    };
+        <$type>::keep(registers, result, *to, masks, warps);
+    }};
 }
 
-impl Apply for Rows<'_> {
+impl Apply for &mut Rows<'_> {
     type Output = ();
     #[inline(always)]
     fn one<A: Lane, T: Lane>(self, f: impl Fn(A) -> T) {
-        let first = Reader::<A>::new(&self, 0);
-        each_warp!(self, T, [a: first], |lane| f(A::at(a, lane)));
+        apply!(self, T, [0 a: A], f(a));
     }
     #[inline(always)]
     fn two<A: Lane, B: Lane, T: Lane>(self, f: impl Fn(A, B) -> T) {
-        let (first, second) = (Reader::<A>::new(&self, 0), Reader::<B>::new(&self, 1));
-        each_warp!(self, T, [a: first, b: second], |lane| f(A::at(a, lane), B::at(b, lane)));
+        apply!(self, T, [0 a: A, 1 b: B], f(a, b));
     }
     #[inline(always)]
     fn three<A: Lane, B: Lane, C: Lane, T: Lane>(self, f: impl Fn(A, B, C) -> T) {
-        let (first, second) = (Reader::<A>::new(&self, 0), Reader::<B>::new(&self, 1));
-        let third = Reader::<C>::new(&self, 2);
-        each_warp!(self, T, [a: first, b: second, c: third], |lane| {
-            f(A::at(a, lane), B::at(b, lane), C::at(c, lane))
-        });
+        apply!(self, T, [0 a: A, 1 b: B, 2 c: C], f(a, b, c));
     }
     #[inline(always)]
     fn four<A: Lane, B: Lane, C: Lane, D: Lane, T: Lane>(self, f: impl Fn(A, B, C, D) -> T) {
-        let (first, second) = (Reader::<A>::new(&self, 0), Reader::<B>::new(&self, 1));
-        let (third, fourth) = (Reader::<C>::new(&self, 2), Reader::<D>::new(&self, 3));
-        each_warp!(self, T, [a: first, b: second, c: third, d: fourth], |lane| {
-            f(A::at(a, lane), B::at(b, lane), C::at(c, lane), D::at(d, lane))
-        });
+        apply!(self, T, [0 a: A, 1 b: B, 2 c: C, 3 d: D], f(a, b, c, d));
     }
 }

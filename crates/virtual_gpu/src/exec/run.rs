@@ -9,7 +9,7 @@ use super::lanes::{Operand, Rows};
 use super::program::Program;
 use super::step::{Code, Place, Step, Value, What, file};
 use crate::memory::{Fault, window};
-use crate::ptx::op::Kind;
+use crate::ptx::op::{Alu, Kind, PredicateOp};
 use crate::ptx::{MemoryType, Special};
 use crate::segment::Next;
 
@@ -156,10 +156,9 @@ impl BlockRun {
             return;
         }
         let (Place::Temporary(kind, _) | Place::Frame(kind, _)) = place else { return };
-        let op = crate::ptx::op::Alu::Move(kind);
-        let to = self.row(place, frame);
-        let rows = self.registers.rows(to, [Operand::All(bits); 4], &mask[..self.launch.threads.len()]);
-        alu::vector(if kind == Kind::Predicate { PREDICATE_MOVE } else { op }, rows);
+        let op = if kind == Kind::Predicate { PREDICATE_MOVE } else { Alu::Move(kind) };
+        let (to, warps) = (self.row(place, frame), self.warps());
+        self.registers.with_rows(to, [Operand::All(bits); 4], &mask[..warps], |rows| alu::vector(op, rows));
     }
 
     /// The lanes that a step is done for; `None` for none.
@@ -214,14 +213,14 @@ impl BlockRun {
                 };
                 let (to, from) = (self.row(*to, frame), from.map(|value| self.operand(value, frame)));
                 let warps = self.warps();
-                alu::vector(*op, self.registers.rows(to, from, &mask[..warps]));
+                self.registers.with_rows(to, from, &mask[..warps], |rows| alu::vector(*op, rows));
             }
             What::Chain { op, to, from, through, count } => {
                 let mask = self.written(*to);
                 let (to, from) = (self.row(*to, frame), from.map(|value| self.operand(value, frame)));
                 let warps = self.warps();
-                let rows: Rows<'_> = self.registers.rows(to, from, &mask[..warps]);
-                chain::run(*op, rows, *through, *count);
+                let run = |rows: &mut Rows<'_>| chain::run(*op, rows, *through, *count);
+                self.registers.with_rows(to, from, &mask[..warps], run);
             }
             What::Parameter { to, kind, offset } => {
                 if let Some(mask) = self.active(step, frame) {
@@ -276,7 +275,8 @@ impl BlockRun {
             Special::SmCount => self.seat.sm_count.into(),
             Special::GridId => self.seat.grid_id,
             Special::DynamicSharedBytes => launch.dynamic_shared.into(),
-            Special::TotalSharedBytes => shared,
+            // As a card gives it out.
+            Special::TotalSharedBytes => shared.next_multiple_of(128),
             special => {
                 for lane in lanes(mask) {
                     let (warp, lane_id) = (lane / 32, lane as u32 % 32);
@@ -301,7 +301,7 @@ impl BlockRun {
     }
 }
 
-const PREDICATE_MOVE: crate::ptx::op::Alu = crate::ptx::op::Alu::Predicate(crate::ptx::op::PredicateOp::Move);
+const PREDICATE_MOVE: Alu = Alu::Predicate(PredicateOp::Move);
 
 /// The lanes of a mask, counted over the block.
 pub(super) fn lanes(mask: &Mask) -> impl Iterator<Item = usize> + use<> {

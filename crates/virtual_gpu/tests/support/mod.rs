@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 pub mod learner;
+mod real;
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -16,6 +17,11 @@ use virtual_gpu::segment::{BlockProgram, Cost, CostTable, Next, Now};
 /// The PTX of the kernel crate in a folder beside this crate's manifest.
 pub fn compile(folder: &str, arch: &str) -> String {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    // A machine with a GPU may have no compiler: there the PTX of another one is read.
+    if let Some(ptx) = std::env::var_os("VIRTUAL_GPU_TESTS_PTX") {
+        let name = format!("{}-{arch}.ptx", dir.file_name().unwrap().to_str().unwrap());
+        return std::fs::read_to_string(Path::new(&ptx).join(name)).unwrap();
+    }
     let build = CudaBuilder::new(dir).archs([arch]).build().unwrap_or_else(|error| panic!("{error}"));
     std::fs::read_to_string(&build.modules()[0].path).unwrap()
 }
@@ -33,6 +39,7 @@ pub struct Card {
     pub memory: Memory,
     pub image: Image,
     ticks: u64,
+    real: Option<real::Real>,
 }
 
 /// What is passed to a kernel.
@@ -43,16 +50,33 @@ pub enum Argument {
 }
 
 impl Card {
+    /// The card that the tests run on: the virtual one, or the first GPU if `VIRTUAL_GPU_TESTS_ON=gpu` says so.
     pub fn new(ptx: &str) -> Self {
+        let card = Self::virtual_only(ptx);
+        let real =
+            std::env::var("VIRTUAL_GPU_TESTS_ON").is_ok_and(|on| on == "gpu").then(|| real::Real::new(ptx));
+        Self { real, ..card }
+    }
+
+    /// The first GPU, or the code with which its driver refuses the text.
+    pub fn gpu(ptx: &str) -> Result<Self, u32> {
+        Ok(Self { real: Some(real::Real::load(ptx)?), ..Self::virtual_only(ptx) })
+    }
+
+    /// The virtual one.
+    pub fn virtual_only(ptx: &str) -> Self {
         let mut memory = Memory::new(1 << 32);
         let module = Module::parse(ptx).unwrap_or_else(|error| panic!("{error}"));
         let image = Image::load(module, &mut memory).unwrap();
-        Self { memory, image, ticks: 0 }
+        Self { memory, image, ticks: 0, real: None }
     }
 
     /// A buffer with these bytes.
     pub fn upload<T: Bytes>(&mut self, values: &[T]) -> Argument {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_bytes()).collect();
+        if let Some(real) = &self.real {
+            return Argument::Slice(real.upload(&bytes), values.len() as u64);
+        }
         let address = self.memory.allocate(bytes.len().max(1) as u64, None).unwrap();
         self.memory.write(address, bytes.len() as u64).unwrap().copy_from_slice(&bytes);
         Argument::Slice(address, values.len() as u64)
@@ -61,7 +85,11 @@ impl Card {
     /// What a buffer holds now.
     pub fn download<T: Bytes>(&self, buffer: &Argument) -> Vec<T> {
         let Argument::Slice(address, length) = *buffer else { panic!("no buffer") };
-        let bytes = self.memory.read(address, length * T::SIZE as u64).unwrap();
+        let bytes = length * T::SIZE as u64;
+        let bytes = match &self.real {
+            Some(real) => real.download(address, bytes as usize),
+            None => self.memory.read(address, bytes).unwrap().to_vec(),
+        };
         bytes.chunks(T::SIZE).map(T::of_bytes).collect()
     }
 
@@ -94,6 +122,10 @@ impl Card {
                 vec![address.to_le_bytes().to_vec(), length.to_le_bytes().to_vec()]
             }
         });
+        if let Some(real) = &self.real {
+            real.run(kernel, grid, block, &mut values.collect::<Vec<_>>());
+            return Ok(());
+        }
         let mut parameters = vec![0; program.parameter_bytes() as usize];
         let mut places = program.parameters().iter();
         for value in values {

@@ -1,4 +1,4 @@
-//! The operations that kernels are made of, a warp at a time, for the vector units that the processor has.
+//! The operations that kernels are made of, for all lanes together, for the vector units that the processor has.
 //!
 //! Each function does those of one family that it knows, and says whether it did. Their meaning stands elsewhere, in the
 //! same functions that compute a single lane.
@@ -11,7 +11,7 @@ use crate::exec::lanes::{Apply, Lane, Rows};
 use crate::ptx::op::{Alu, Comparison, FloatOp, FloatType, IntOp, IntType, Kind, Rounding};
 
 /// Does the operation if it is a common one.
-pub(super) fn run(op: Alu, rows: Rows<'_>) -> bool {
+pub(super) fn run(op: Alu, rows: &mut Rows<'_>) -> bool {
     match op {
         Alu::Int(op, int) => match without_sign(op, int) {
             IntType::U32 => words(op, rows),
@@ -51,22 +51,22 @@ fn without_sign(op: IntOp, int: IntType) -> IntType {
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+fma", "x86_64+avx2+fma", "aarch64+neon"))]
-fn words(op: IntOp, rows: Rows<'_>) -> bool {
+fn words(op: IntOp, rows: &mut Rows<'_>) -> bool {
     plain::<u32>(op, rows) || ordered::<u32>(op, rows)
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+fma", "x86_64+avx2+fma", "aarch64+neon"))]
-fn signed_words(op: IntOp, rows: Rows<'_>) -> bool {
+fn signed_words(op: IntOp, rows: &mut Rows<'_>) -> bool {
     ordered::<i32>(op, rows)
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+fma", "x86_64+avx2+fma", "aarch64+neon"))]
-fn doubles(op: IntOp, rows: Rows<'_>) -> bool {
+fn doubles(op: IntOp, rows: &mut Rows<'_>) -> bool {
     plain::<u64>(op, rows)
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+fma", "x86_64+avx2+fma", "aarch64+neon"))]
-fn signed_doubles(op: IntOp, rows: Rows<'_>) -> bool {
+fn signed_doubles(op: IntOp, rows: &mut Rows<'_>) -> bool {
     match op {
         IntOp::ShiftRight => int::apply::<i64, _>(IntOp::ShiftRight, rows),
         _ => return false,
@@ -76,7 +76,7 @@ fn signed_doubles(op: IntOp, rows: Rows<'_>) -> bool {
 
 /// What is the same for signed and unsigned integers, and the unsigned shift to the right.
 #[inline(always)]
-fn plain<T: Int>(op: IntOp, rows: Rows<'_>) -> bool {
+fn plain<T: Int>(op: IntOp, rows: &mut Rows<'_>) -> bool {
     match op {
         IntOp::Add => rows.two(T::add),
         IntOp::Sub => rows.two(T::sub),
@@ -94,7 +94,7 @@ fn plain<T: Int>(op: IntOp, rows: Rows<'_>) -> bool {
 
 /// What depends on the sign.
 #[inline(always)]
-fn ordered<T: Int>(op: IntOp, rows: Rows<'_>) -> bool {
+fn ordered<T: Int>(op: IntOp, rows: &mut Rows<'_>) -> bool {
     match op {
         IntOp::ShiftRight => rows.two(T::shr),
         IntOp::Min => int::apply::<T, _>(IntOp::Min, rows),
@@ -107,7 +107,7 @@ fn ordered<T: Int>(op: IntOp, rows: Rows<'_>) -> bool {
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+fma", "x86_64+avx2+fma", "aarch64+neon"))]
-fn singles(op: FloatOp, rows: Rows<'_>) -> bool {
+fn singles(op: FloatOp, rows: &mut Rows<'_>) -> bool {
     match op {
         FloatOp::Min | FloatOp::Max => min_max(op, rows),
         FloatOp::Sqrt => float::apply_to::<f32, _>(FloatOp::Sqrt, rows),
@@ -119,7 +119,7 @@ fn singles(op: FloatOp, rows: Rows<'_>) -> bool {
 }
 
 #[inline(always)]
-fn min_max(op: FloatOp, rows: Rows<'_>) {
+fn min_max(op: FloatOp, rows: &mut Rows<'_>) {
     match op {
         FloatOp::Min => float::apply_to::<f32, _>(FloatOp::Min, rows),
         _ => float::apply_to::<f32, _>(FloatOp::Max, rows),
@@ -127,25 +127,25 @@ fn min_max(op: FloatOp, rows: Rows<'_>) {
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+fma", "x86_64+avx2+fma", "aarch64+neon"))]
-fn wide_floats(op: FloatOp, rows: Rows<'_>) -> bool {
+fn wide_floats(op: FloatOp, rows: &mut Rows<'_>) -> bool {
     arithmetic::<f64>(op, rows)
 }
 
 #[inline(always)]
-fn arithmetic<T: float::Float>(op: FloatOp, rows: Rows<'_>) -> bool {
+fn arithmetic<T: float::Float>(op: FloatOp, rows: &mut Rows<'_>) -> bool {
     match op {
-        FloatOp::Add => rows.two(T::add),
-        FloatOp::Sub => rows.two(T::sub),
-        FloatOp::Mul => rows.two(T::mul),
-        FloatOp::Div => rows.two(T::div),
-        FloatOp::MulAdd => rows.three(T::mul_add),
+        FloatOp::Add => rows.two(float::add::<T>),
+        FloatOp::Sub => rows.two(float::sub::<T>),
+        FloatOp::Mul => rows.two(float::mul::<T>),
+        FloatOp::Div => rows.two(float::div::<T>),
+        FloatOp::MulAdd => rows.three(float::mul_add::<T>),
         _ => return false,
     }
     true
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+fma", "x86_64+avx2+fma", "aarch64+neon"))]
-fn compare_ints(comparison: Comparison, int: IntType, rows: Rows<'_>) -> bool {
+fn compare_ints(comparison: Comparison, int: IntType, rows: &mut Rows<'_>) -> bool {
     match (comparison, int) {
         (Comparison::Equal | Comparison::NotEqual, IntType::U32 | IntType::S32) => {
             equality::<u32>(comparison, rows)
@@ -163,7 +163,7 @@ fn compare_ints(comparison: Comparison, int: IntType, rows: Rows<'_>) -> bool {
 }
 
 #[inline(always)]
-fn equality<T: Lane + PartialEq>(comparison: Comparison, rows: Rows<'_>) {
+fn equality<T: Lane + PartialEq>(comparison: Comparison, rows: &mut Rows<'_>) {
     match comparison {
         Comparison::Equal => rows.two(|a: T, b: T| a == b),
         _ => rows.two(|a: T, b: T| a != b),
@@ -171,7 +171,7 @@ fn equality<T: Lane + PartialEq>(comparison: Comparison, rows: Rows<'_>) {
 }
 
 #[inline(always)]
-fn inequality<T: Lane + PartialOrd>(comparison: Comparison, rows: Rows<'_>) {
+fn inequality<T: Lane + PartialOrd>(comparison: Comparison, rows: &mut Rows<'_>) {
     match comparison {
         Comparison::Less => rows.two(|a: T, b: T| a < b),
         Comparison::LessEqual => rows.two(|a: T, b: T| a <= b),
@@ -181,13 +181,13 @@ fn inequality<T: Lane + PartialOrd>(comparison: Comparison, rows: Rows<'_>) {
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+fma", "x86_64+avx2+fma", "aarch64+neon"))]
-fn compare_singles(comparison: Comparison, rows: Rows<'_>) -> bool {
+fn compare_singles(comparison: Comparison, rows: &mut Rows<'_>) -> bool {
     compare::floats(comparison, FloatType::F32, rows);
     true
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+fma", "x86_64+avx2+fma", "aarch64+neon"))]
-fn others(op: Alu, rows: Rows<'_>) -> bool {
+fn others(op: Alu, rows: &mut Rows<'_>) -> bool {
     match op {
         Alu::Move(Kind::Double) => rows.one(|a: u64| a),
         Alu::Move(_) => rows.one(|a: u32| a),

@@ -69,8 +69,8 @@ pub(super) fn test<M: Apply>(test: FloatTest, float: FloatType, m: M) -> M::Outp
         (FloatTest::Number, FloatType::F64) => m.one(|a: f64| !a.is_nan()),
         (FloatTest::NotANumber, FloatType::F32) => m.one(|a: f32| a.is_nan()),
         (FloatTest::NotANumber, FloatType::F64) => m.one(|a: f64| a.is_nan()),
-        (FloatTest::Normal, FloatType::F32) => m.one(|a: f32| a.is_normal()),
-        (FloatTest::Normal, FloatType::F64) => m.one(|a: f64| a.is_normal()),
+        (FloatTest::Normal, FloatType::F32) => m.one(|a: f32| a.is_normal() || a == 0.0),
+        (FloatTest::Normal, FloatType::F64) => m.one(|a: f64| a.is_normal() || a == 0.0),
         (FloatTest::Subnormal, FloatType::F32) => m.one(|a: f32| a.is_subnormal()),
         (FloatTest::Subnormal, FloatType::F64) => m.one(|a: f64| a.is_subnormal()),
     }

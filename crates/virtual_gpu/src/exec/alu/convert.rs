@@ -1,5 +1,6 @@
 //! `cvt`: between widths, between integers and floats, to integral values.
 
+use super::float::quiet;
 use crate::exec::lanes::Apply;
 use crate::ptx::op::{Alu, FloatType, IntType, Kind, Rounding};
 
@@ -48,15 +49,23 @@ pub(super) fn apply<M: Apply>(op: Alu, m: M) -> M::Output {
             }
         },
         Alu::FloatToInt(rounding, FloatType::F64, int) => match int {
-            IntType::U16 => m.one(move |a: f64| round64(rounding, a) as u16),
-            IntType::S16 => m.one(move |a: f64| round64(rounding, a) as i16),
-            IntType::U32 => m.one(move |a: f64| round64(rounding, a) as u32),
-            IntType::S32 => m.one(move |a: f64| round64(rounding, a) as i32),
+            IntType::U16 => {
+                m.one(move |a: f64| if a.is_nan() { 1 << 15 } else { round64(rounding, a) as u16 })
+            }
+            IntType::S16 => {
+                m.one(move |a: f64| if a.is_nan() { i16::MIN } else { round64(rounding, a) as i16 })
+            }
+            IntType::U32 => {
+                m.one(move |a: f64| if a.is_nan() { 1 << 31 } else { round64(rounding, a) as u32 })
+            }
+            IntType::S32 => {
+                m.one(move |a: f64| if a.is_nan() { i32::MIN } else { round64(rounding, a) as i32 })
+            }
             IntType::U64 => {
-                m.one(move |a: f64| if a.is_nan() { NAN_AS_INT } else { round64(rounding, a) as u64 })
+                m.one(move |a: f64| if a.is_nan() { 1 << 63 } else { round64(rounding, a) as u64 })
             }
             IntType::S64 => {
-                m.one(move |a: f64| if a.is_nan() { NAN_AS_INT as i64 } else { round64(rounding, a) as i64 })
+                m.one(move |a: f64| if a.is_nan() { i64::MIN } else { round64(rounding, a) as i64 })
             }
         },
         Alu::FloatToByte(rounding, FloatType::F32, true) => {
@@ -66,14 +75,16 @@ pub(super) fn apply<M: Apply>(op: Alu, m: M) -> M::Output {
             m.one(move |a: f32| u16::from(round32(rounding, a) as u8))
         }
         Alu::FloatToByte(rounding, FloatType::F64, true) => {
-            m.one(move |a: f64| round64(rounding, a) as i8 as i16)
+            m.one(move |a: f64| i16::from(if a.is_nan() { i8::MIN } else { round64(rounding, a) as i8 }))
         }
         Alu::FloatToByte(rounding, FloatType::F64, false) => {
-            m.one(move |a: f64| u16::from(round64(rounding, a) as u8))
+            m.one(move |a: f64| u16::from(if a.is_nan() { 1 << 7 } else { round64(rounding, a) as u8 }))
         }
         Alu::Round(rounding, FloatType::F32) => m.one(move |a: f32| round32(rounding, a)),
-        Alu::Round(rounding, FloatType::F64) => m.one(move |a: f64| round64(rounding, a)),
-        Alu::Widen => m.one(|a: f32| f64::from(a)),
+        Alu::Round(rounding, FloatType::F64) => {
+            m.one(move |a: f64| if a.is_nan() { quiet(a) } else { round64(rounding, a) })
+        }
+        Alu::Widen => m.one(widen),
         Alu::Narrow(rounding) => m.one(move |a: f64| narrow(rounding, a)),
         Alu::HalfToSingle => m.one(half_to_single),
         // What is left is `SingleToHalf`: the other operations have their own families.
@@ -81,7 +92,8 @@ pub(super) fn apply<M: Apply>(op: Alu, m: M) -> M::Output {
     }
 }
 
-/// What a NaN becomes as an integer of 64 bits; in fewer bits it becomes 0.
+/// What a single's NaN becomes as an integer of 64 bits; in fewer bits it becomes 0. A double's becomes the highest bit of
+/// whatever type.
 const NAN_AS_INT: u64 = 1 << 63;
 
 #[inline(always)]
@@ -144,16 +156,30 @@ fn round64(rounding: Rounding, a: f64) -> f64 {
     }
 }
 
+/// Single to double; a NaN keeps what it carries.
 #[inline(always)]
-fn narrow(rounding: Rounding, a: f64) -> f32 {
+fn widen(a: f32) -> f64 {
+    let bits = u64::from(a.to_bits());
+    let nan = (bits & 1 << 31) << 32 | 0x7ff8_0000_0000_0000 | (bits & 0x7f_ffff) << 29;
+    if a.is_nan() { f64::from_bits(nan) } else { f64::from(a) }
+}
+
+/// Double to single, as bits: a NaN keeps the upper part of what it carries.
+#[inline(always)]
+fn narrow(rounding: Rounding, a: f64) -> u32 {
+    if a.is_nan() {
+        let bits = a.to_bits();
+        return (bits >> 32) as u32 & 1 << 31 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x7f_ffff;
+    }
     let near = a as f32;
     let exact = f64::from(near);
-    match rounding {
+    let rounded = match rounding {
         Rounding::Zero if exact.abs() > a.abs() => f32::from_bits(near.to_bits() - 1),
         Rounding::Down if exact > a => near.next_down(),
         Rounding::Up if exact < a => near.next_up(),
         _ => near,
-    }
+    };
+    rounded.to_bits()
 }
 
 #[inline(always)]

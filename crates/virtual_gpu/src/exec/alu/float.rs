@@ -1,35 +1,39 @@
-//! IEEE arithmetic, rounded once to nearest even, denormals kept. A result that is not a number is the canonical one:
-//! writing a float into its register sees to that.
+//! IEEE arithmetic, rounded once to nearest even, denormals kept.
+//!
+//! A NaN is the one thing that IEEE leaves open. In single precision there is one: writing a float into its register sees
+//! to that. In double precision an operand's NaN goes through, made quiet, and a new one is negative (seen on an H200).
 
-use crate::exec::lanes::{Apply, Lane};
+use crate::exec::lanes::{Apply, Lane, NAN32};
 use crate::ptx::op::{FloatOp, FloatType};
 
 /// A float that a register holds.
 pub(super) trait Float: Lane + PartialOrd {
     /// Its bits: what only moves or changes a sign keeps even a NaN's.
-    type Raw: Lane;
+    type Bits: Lane;
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
     fn div(self, other: Self) -> Self;
     fn mul_add(self, b: Self, c: Self) -> Self;
     fn sqrt(self) -> Self;
-    fn reciprocal(self) -> Self;
+    fn one() -> Self;
     fn is_nan(self) -> bool;
     /// Of two that compare equal: -0 if either is.
     fn either_negative(self, other: Self) -> Self;
     /// Of two that compare equal: +0 if either is.
     fn either_positive(self, other: Self) -> Self;
     fn nan() -> Self;
-    fn raw_abs(raw: Self::Raw) -> Self::Raw;
-    fn raw_neg(raw: Self::Raw) -> Self::Raw;
-    fn raw_copy_sign(sign: Self::Raw, magnitude: Self::Raw) -> Self::Raw;
+    /// The result, or the NaN that it is when the operands are these.
+    fn settle(self, operands: [Self; 3]) -> Self;
+    fn raw_abs(raw: Self::Bits) -> Self::Bits;
+    fn raw_neg(raw: Self::Bits) -> Self::Bits;
+    fn raw_copy_sign(sign: Self::Bits, magnitude: Self::Bits) -> Self::Bits;
 }
 
 macro_rules! float {
-    ($type:ty, $raw:ty) => {
+    ($type:ty, $raw:ty, $settle:expr, $keeps_nan:expr) => {
         impl Float for $type {
-            type Raw = $raw;
+            type Bits = $raw;
             #[inline(always)]
             fn add(self, other: Self) -> Self {
                 self + other
@@ -55,8 +59,8 @@ macro_rules! float {
                 self.sqrt()
             }
             #[inline(always)]
-            fn reciprocal(self) -> Self {
-                1.0 / self
+            fn one() -> Self {
+                1.0
             }
             #[inline(always)]
             fn is_nan(self) -> bool {
@@ -75,12 +79,16 @@ macro_rules! float {
                 Self::NAN
             }
             #[inline(always)]
+            fn settle(self, operands: [Self; 3]) -> Self {
+                $settle(self, operands)
+            }
+            #[inline(always)]
             fn raw_abs(raw: $raw) -> $raw {
-                raw & <$raw>::MAX >> 1
+                if <$type>::from_bits(raw).is_nan() { $keeps_nan(raw) } else { raw & <$raw>::MAX >> 1 }
             }
             #[inline(always)]
             fn raw_neg(raw: $raw) -> $raw {
-                raw ^ !(<$raw>::MAX >> 1)
+                if <$type>::from_bits(raw).is_nan() { $keeps_nan(raw) } else { raw ^ !(<$raw>::MAX >> 1) }
             }
             #[inline(always)]
             fn raw_copy_sign(sign: $raw, magnitude: $raw) -> $raw {
@@ -90,8 +98,30 @@ macro_rules! float {
     };
 }
 
-float!(f32, u32);
-float!(f64, u64);
+float!(f32, u32, |result: f32, _| result, |_| NAN32);
+float!(f64, u64, settle, |raw: u64| raw | 1 << 51);
+
+/// What a double's operation gives where a NaN comes out: the first of these operands that is one, made quiet. The last
+/// operand of an instruction comes first, save in a division, which is a routine of its own.
+#[inline(always)]
+fn settle(result: f64, [a, b, c]: [f64; 3]) -> f64 {
+    let nan = if a.is_nan() {
+        quiet(a)
+    } else if b.is_nan() {
+        quiet(b)
+    } else if c.is_nan() {
+        quiet(c)
+    } else {
+        f64::from_bits(0xfff8_0000_0000_0000)
+    };
+    if result.is_nan() { nan } else { result }
+}
+
+/// A NaN, made quiet.
+#[inline(always)]
+pub(super) fn quiet(nan: f64) -> f64 {
+    f64::from_bits(nan.to_bits() | 1 << 51)
+}
 
 #[inline(always)]
 pub(super) fn apply<M: Apply>(op: FloatOp, float: FloatType, m: M) -> M::Output {
@@ -104,13 +134,13 @@ pub(super) fn apply<M: Apply>(op: FloatOp, float: FloatType, m: M) -> M::Output 
 #[inline(always)]
 pub(super) fn apply_to<T: Float, M: Apply>(op: FloatOp, m: M) -> M::Output {
     match op {
-        FloatOp::Add => m.two(T::add),
-        FloatOp::Sub => m.two(T::sub),
-        FloatOp::Mul => m.two(T::mul),
-        FloatOp::Div => m.two(T::div),
-        FloatOp::MulAdd => m.three(T::mul_add),
-        FloatOp::Sqrt => m.one(T::sqrt),
-        FloatOp::Reciprocal => m.one(T::reciprocal),
+        FloatOp::Add => m.two(add::<T>),
+        FloatOp::Sub => m.two(sub::<T>),
+        FloatOp::Mul => m.two(mul::<T>),
+        FloatOp::Div => m.two(div::<T>),
+        FloatOp::MulAdd => m.three(mul_add::<T>),
+        FloatOp::Sqrt => m.one(|a: T| a.sqrt().settle([a; 3])),
+        FloatOp::Reciprocal => m.one(|a: T| div(T::one(), a)),
         FloatOp::Min => m.two(min::<T>),
         FloatOp::Max => m.two(max::<T>),
         FloatOp::MinNan => m.two(|a: T, b: T| if a.is_nan() || b.is_nan() { T::nan() } else { min(a, b) }),
@@ -122,15 +152,48 @@ pub(super) fn apply_to<T: Float, M: Apply>(op: FloatOp, m: M) -> M::Output {
 }
 
 #[inline(always)]
+pub(super) fn add<T: Float>(a: T, b: T) -> T {
+    a.add(b).settle([b, a, a])
+}
+
+#[inline(always)]
+pub(super) fn sub<T: Float>(a: T, b: T) -> T {
+    a.sub(b).settle([b, a, a])
+}
+
+#[inline(always)]
+pub(super) fn mul<T: Float>(a: T, b: T) -> T {
+    a.mul(b).settle([b, a, a])
+}
+
+#[inline(always)]
+pub(super) fn div<T: Float>(a: T, b: T) -> T {
+    a.div(b).settle([a, b, b])
+}
+
+#[inline(always)]
+pub(super) fn mul_add<T: Float>(a: T, b: T, c: T) -> T {
+    a.mul_add(b, c).settle([c, b, a])
+}
+
+#[inline(always)]
 fn min<T: Float>(a: T, b: T) -> T {
     let number = if a < b { a } else { b };
     let number = if a == b { a.either_negative(b) } else { number };
-    if b.is_nan() { a } else { number }
+    of_numbers(a, b, number)
 }
 
 #[inline(always)]
 fn max<T: Float>(a: T, b: T) -> T {
     let number = if a > b { a } else { b };
     let number = if a == b { a.either_positive(b) } else { number };
-    if b.is_nan() { a } else { number }
+    of_numbers(a, b, number)
+}
+
+/// The one that is a number; of two that are none the second.
+#[inline(always)]
+fn of_numbers<T: Float>(a: T, b: T, number: T) -> T {
+    let number = if b.is_nan() { a } else { number };
+    let number = if a.is_nan() { b } else { number };
+    number.settle([b, b, b])
 }

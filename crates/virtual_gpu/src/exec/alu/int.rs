@@ -1,5 +1,5 @@
-//! Integers. What the hardware does where Rust would stop: overflow wraps, division by zero gives all ones and the
-//! dividend as remainder, shift counts are clamped.
+//! Integers. What the hardware does where Rust would stop: overflow wraps, quotient and remainder of a division by
+//! zero are all ones, shift counts are clamped (seen on an H200, like all that the PTX ISA leaves open).
 
 use crate::exec::lanes::{Apply, Lane};
 use crate::ptx::op::{IntOp, IntType};
@@ -33,6 +33,12 @@ pub(super) trait Int: Lane + Ord {
     fn extract(self, at: u32, length: u32) -> Self;
     fn insert(self, into: Self, at: u32, length: u32) -> Self;
     fn from_bool(value: bool) -> Self;
+}
+
+/// A position or a length of a bit field: of 32 bits and fewer only the lowest eight bits of it count.
+#[inline(always)]
+fn field_part<T>(part: u32) -> u32 {
+    if size_of::<T>() == 8 { part } else { part & 0xff }
 }
 
 macro_rules! int {
@@ -69,7 +75,7 @@ macro_rules! int {
             }
             #[inline(always)]
             fn rem(self, other: Self) -> Self {
-                if other == 0 { self } else { self.wrapping_rem(other) }
+                if other == 0 { !0 } else { self.wrapping_rem(other) }
             }
             #[inline(always)]
             fn and(self, other: Self) -> Self {
@@ -135,12 +141,12 @@ macro_rules! int {
             }
             #[inline(always)]
             fn extract(self, at: u32, length: u32) -> Self {
-                let (at, length) = (at & 0xff, length & 0xff);
+                let (at, length) = (field_part::<Self>(at), field_part::<Self>(length));
                 if length == 0 {
                     return 0;
                 }
                 // The field's end, or the register's.
-                let end = (at + length).min(<$type>::BITS);
+                let end = at.saturating_add(length).min(<$type>::BITS);
                 if at >= <$type>::BITS {
                     return self >> (<$type>::BITS - 1) & if <$type>::MIN == 0 { 0 } else { !0 };
                 }
@@ -149,7 +155,7 @@ macro_rules! int {
             }
             #[inline(always)]
             fn insert(self, into: Self, at: u32, length: u32) -> Self {
-                let (at, length) = (at & 0xff, length & 0xff);
+                let (at, length) = (field_part::<Self>(at), field_part::<Self>(length));
                 if at >= <$type>::BITS || length == 0 {
                     return into;
                 }

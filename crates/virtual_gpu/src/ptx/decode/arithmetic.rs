@@ -15,10 +15,7 @@ impl<'a> Decoder<'_, 'a> {
         let comparison = comparison(name).ok_or("an unknown comparison")?;
         let op = match (float_type(last), int_type(last)) {
             (Some(float), _) => Alu::CompareFloat(comparison, float),
-            (_, Some(int)) => Alu::CompareInt(
-                comparison,
-                if name.starts_with(['l', 'h']) { unsigned(name, int) } else { int },
-            ),
+            (_, Some(int)) => Alu::CompareInt(comparison, int),
             _ => return Err("the type is missing".to_owned()),
         };
         let kind = op.signature().1[0];
@@ -267,6 +264,12 @@ fn conversion(parts: &[&str], target: &str, source: &str) -> Result<(Alu, bool),
     let wrong = || "a conversion between these types is not supported".to_owned();
     Ok(match (float_type(target), float_type(source)) {
         (None, None) => {
+            let (from, to) = ((bits_of(source), signed(source)), (bits_of(target), signed(target)));
+            let fits = from.0 <= to.0 && from.1 == to.1 || from.0 < to.0 && to.1;
+            if fits && parts.contains(&"sat") {
+                return Err("every value of the one type is one of the other: there is nothing to saturate"
+                    .to_owned());
+            }
             let op = Alu::Resize {
                 from: kind_of(source)?,
                 bits: bits_of(source),
@@ -313,14 +316,4 @@ fn comparison(name: &str) -> Option<Comparison> {
         "nan" => Comparison::NotNumbers,
         _ => return None,
     })
-}
-
-/// `lo`, `ls`, `hi`, `hs` compare without signs, whatever the type says.
-fn unsigned(name: &str, int: IntType) -> IntType {
-    match (name, int) {
-        ("lo" | "ls" | "hi" | "hs", IntType::S16) => IntType::U16,
-        ("lo" | "ls" | "hi" | "hs", IntType::S32) => IntType::U32,
-        ("lo" | "ls" | "hi" | "hs", IntType::S64) => IntType::U64,
-        _ => int,
-    }
 }

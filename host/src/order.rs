@@ -1,0 +1,141 @@
+//! What a lesson submitted, asked for the edges that are missing in it. It translates the log for `stream_order`, which
+//! knows the rules; it touches no device.
+
+use cuda_std::abi::Access;
+use serde::Serialize;
+use stream_order::program::{self, Action, Caller, Launch, Memory, Mode, Program, Span, ThreadId};
+
+use crate::submit::{Entry, Log, Operation, StreamKind};
+
+/// An edge that is missing, for a document.
+#[derive(Clone, Debug, Serialize)]
+pub struct MissingEdge {
+    /// The report in words, over several lines: both operations, the cause and the repair.
+    pub report: String,
+    /// Further pairs of operations that the same edge would order.
+    pub more: usize,
+}
+
+/// The missing edges of what was submitted, once for each cause. The log must hold every record that its waits need.
+pub fn missing_edges(log: &Log) -> Vec<MissingEdge> {
+    let program = translate(log);
+    stream_order::check(&program)
+        .iter()
+        .map(|finding| MissingEdge {
+            report: finding.in_words(&program).to_string(),
+            more: finding.more.len(),
+        })
+        .collect()
+}
+
+fn translate(log: &Log) -> Program {
+    let mut program = Program::default();
+    let legacy = "legacy default stream".into();
+    program.streams.push(program::Stream { id: LEGACY, name: legacy, kind: program::StreamKind::Legacy });
+    for (id, kind) in &log.streams {
+        let kind = match kind {
+            StreamKind::Blocking => program::StreamKind::Blocking,
+            StreamKind::NonBlocking => program::StreamKind::NonBlocking,
+            StreamKind::Legacy => program::StreamKind::Legacy,
+        };
+        let name = log.name(id.0).to_owned().into();
+        program.streams.push(program::Stream { id: program::StreamId(id.0), name, kind });
+    }
+    let mut names = Names { log, program };
+    let operations =
+        log.entries.iter().zip(0..).map(|(entry, place)| names.operation(entry, place)).collect();
+    Program { operations, ..names.program }
+}
+
+/// The program that is being written, whose events and buffers are declared as they come up.
+struct Names<'a> {
+    log: &'a Log,
+    program: Program,
+}
+
+impl Names<'_> {
+    fn operation(&mut self, entry: &Entry, place: u64) -> program::Operation {
+        let mut name = "";
+        let action = match &entry.operation {
+            Operation::Launch { stream, kernel, attributes, buffers } => {
+                name = kernel;
+                let accesses = buffers.iter().map(|one| program::Access {
+                    span: self.span(one.buffer, one.bytes.clone()),
+                    mode: if one.access == Access::Read { Mode::Read } else { Mode::Write },
+                    before_wait: false,
+                });
+                Action::Launch(Launch {
+                    stream: program::StreamId(stream.0),
+                    accesses: accesses.collect(),
+                    programmatic: attributes.programmatic_stream_serialization == Some(true),
+                    waits: true,
+                })
+            }
+            Operation::Record { event, stream } => {
+                Action::Record { event: self.event(event.0), stream: program::StreamId(stream.0) }
+            }
+            Operation::Wait { stream, event } => {
+                Action::Wait { stream: program::StreamId(stream.0), event: self.event(event.0) }
+            }
+            Operation::Copy { stream, from, to, bytes } => Action::Copy(program::Copy {
+                stream: program::StreamId(stream.0),
+                from: self.span(*from, 0..*bytes),
+                to: self.span(*to, 0..*bytes),
+                is_async: true,
+            }),
+            Operation::Fill { stream, buffer, bytes } => Action::Memset(program::Memset {
+                stream: program::StreamId(stream.0),
+                to: self.span(*buffer, 0..*bytes),
+                is_async: true,
+            }),
+            Operation::CopyToDevice { buffer, bytes } => {
+                let (device, host) = (self.span(*buffer, 0..*bytes), self.host_memory(place, *bytes));
+                Action::Copy(program::Copy { stream: LEGACY, from: host, to: device, is_async: false })
+            }
+            Operation::CopyToHost { buffer, bytes } => {
+                let (device, host) = (self.span(*buffer, 0..*bytes), self.host_memory(place, *bytes));
+                Action::Copy(program::Copy { stream: LEGACY, from: device, to: host, is_async: false })
+            }
+            Operation::SynchronizeStream { stream } => {
+                Action::SynchronizeStream { stream: program::StreamId(stream.0) }
+            }
+            Operation::SynchronizeEvent { event } => Action::SynchronizeEvent { event: self.event(event.0) },
+            Operation::SynchronizeContext => Action::SynchronizeDevice,
+        };
+        let caller = Caller { file: entry.at.file().into(), line: entry.at.line() };
+        program::Operation { name: name.into(), caller, thread: ThreadId::default(), action }
+    }
+
+    fn event(&mut self, id: u64) -> program::EventId {
+        let declared = program::EventId(id);
+        if self.program.events.iter().all(|event| event.id != declared) {
+            self.program
+                .events
+                .push(program::Event { id: declared, name: self.log.name(id).to_owned().into() });
+        }
+        declared
+    }
+
+    fn span(&mut self, buffer: u64, bytes: std::ops::Range<u64>) -> Span {
+        self.buffer(program::BufferId(buffer), self.log.name(buffer).to_owned(), Memory::Device);
+        Span { buffer: program::BufferId(buffer), bytes }
+    }
+
+    /// The host's side of a copy: memory of its own for each, because the log does not know which it was.
+    fn host_memory(&mut self, place: u64, bytes: u64) -> Span {
+        let id = program::BufferId(FIRST_HOST_BUFFER + place);
+        self.buffer(id, "host memory".to_owned(), Memory::Pageable);
+        Span { buffer: id, bytes: 0..bytes }
+    }
+
+    fn buffer(&mut self, id: program::BufferId, name: String, memory: Memory) {
+        if self.program.buffers.iter().all(|buffer| buffer.id != id) {
+            self.program.buffers.push(program::Buffer { id, name: name.into(), memory });
+        }
+    }
+}
+
+/// The legacy default stream, which the copies are on; no stream of the log has the number.
+const LEGACY: program::StreamId = program::StreamId(u64::MAX);
+/// Where the numbers of host memory begin, far above those that the log gives.
+const FIRST_HOST_BUFFER: u64 = 1 << 63;
