@@ -101,8 +101,8 @@ macro_rules! float {
 float!(f32, u32, |result: f32, _| result, |_| NAN32);
 float!(f64, u64, settle, |raw: u64| raw | 1 << 51);
 
-/// What a double's operation gives where a NaN comes out: the first of these operands that is one, made quiet. The last
-/// operand of an instruction comes first, save in a division, which is a routine of its own.
+/// What a double's operation gives where a NaN comes out: the first of these operands that is one, made quiet. The second
+/// operand of an instruction comes first, save in a division, which is a routine of its own (seen on an H200).
 #[inline(always)]
 fn settle(result: f64, [a, b, c]: [f64; 3]) -> f64 {
     let nan = if a.is_nan() {
@@ -173,7 +173,7 @@ pub(super) fn div<T: Float>(a: T, b: T) -> T {
 
 #[inline(always)]
 pub(super) fn mul_add<T: Float>(a: T, b: T, c: T) -> T {
-    a.mul_add(b, c).settle([c, b, a])
+    a.mul_add(b, c).settle([b, c, a])
 }
 
 #[inline(always)]
