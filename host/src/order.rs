@@ -1,6 +1,8 @@
 //! What a lesson submitted, asked for the edges that are missing in it. It translates the log for `stream_order`, which
 //! knows the rules; it touches no device.
 
+use std::collections::HashSet;
+
 use cuda_std::abi::Access;
 use serde::Serialize;
 use stream_order::program::{self, Action, Caller, Launch, Memory, Mode, Program, Span, ThreadId};
@@ -41,7 +43,7 @@ fn translate(log: &Log) -> Program {
         let name = log.name(id.0).to_owned().into();
         program.streams.push(program::Stream { id: program::StreamId(id.0), name, kind });
     }
-    let mut names = Names { log, program };
+    let mut names = Names { log, program, declared: HashSet::new() };
     let operations =
         log.entries.iter().zip(0..).map(|(entry, place)| names.operation(entry, place)).collect();
     Program { operations, ..names.program }
@@ -51,6 +53,8 @@ fn translate(log: &Log) -> Program {
 struct Names<'a> {
     log: &'a Log,
     program: Program,
+    /// What was declared already; the log gives each of its numbers to one thing.
+    declared: HashSet<u64>,
 }
 
 impl Names<'_> {
@@ -107,31 +111,31 @@ impl Names<'_> {
     }
 
     fn event(&mut self, id: u64) -> program::EventId {
-        let declared = program::EventId(id);
-        if self.program.events.iter().all(|event| event.id != declared) {
-            self.program
-                .events
-                .push(program::Event { id: declared, name: self.log.name(id).to_owned().into() });
+        if self.declared.insert(id) {
+            let name = self.log.name(id).to_owned().into();
+            self.program.events.push(program::Event { id: program::EventId(id), name });
         }
-        declared
+        program::EventId(id)
     }
 
     fn span(&mut self, buffer: u64, bytes: std::ops::Range<u64>) -> Span {
-        self.buffer(program::BufferId(buffer), self.log.name(buffer).to_owned(), Memory::Device);
-        Span { buffer: program::BufferId(buffer), bytes }
+        let id = program::BufferId(buffer);
+        if self.declared.insert(buffer) {
+            let name = self.log.name(buffer).to_owned().into();
+            self.program.buffers.push(program::Buffer { id, name, memory: Memory::Device });
+        }
+        Span { buffer: id, bytes }
     }
 
     /// The host's side of a copy: memory of its own for each, because the log does not know which it was.
     fn host_memory(&mut self, place: u64, bytes: u64) -> Span {
         let id = program::BufferId(FIRST_HOST_BUFFER + place);
-        self.buffer(id, "host memory".to_owned(), Memory::Pageable);
+        self.program.buffers.push(program::Buffer {
+            id,
+            name: "host memory".into(),
+            memory: Memory::Pageable,
+        });
         Span { buffer: id, bytes: 0..bytes }
-    }
-
-    fn buffer(&mut self, id: program::BufferId, name: String, memory: Memory) {
-        if self.program.buffers.iter().all(|buffer| buffer.id != id) {
-            self.program.buffers.push(program::Buffer { id, name: name.into(), memory });
-        }
     }
 }
 

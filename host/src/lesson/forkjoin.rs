@@ -137,25 +137,19 @@ impl Findings {
         });
 
         let order = options.common.order;
-        let (result, edges) = result_of(context, &diamond, Diamond::submit_diamond, order)?;
-        let result = compare(&result, &want, TOLERANCE);
-        if !self.look_at_order("diamond", edges, 0, order, report) {
-            return Ok(());
-        }
-        let gate = correctness("diamond", &result);
-        self.diamond_result = Some(result);
-        if !self.gates.hold(gate, report) {
-            return Ok(());
-        }
-        let (result, edges) = result_of(context, &diamond, Diamond::submit_serial, order)?;
-        let result = compare(&result, &want, TOLERANCE);
-        if !self.look_at_order("serial", edges, 0, order, report) {
-            return Ok(());
-        }
-        let gate = correctness("serial", &result);
-        self.serial_result = Some(result);
-        if !self.gates.hold(gate, report) {
-            return Ok(());
+        for name in ["diamond", "serial"] {
+            let is_diamond = name == "diamond";
+            let submit = if is_diamond { Diamond::submit_diamond } else { Diamond::submit_serial };
+            let (result, edges) = result_of(context, &diamond, submit, order)?;
+            if !self.look_at_order(name, edges, 0, order, report) {
+                return Ok(());
+            }
+            let result = compare(&result, &want, TOLERANCE);
+            let kept = if is_diamond { &mut self.diamond_result } else { &mut self.serial_result };
+            *kept = Some(result);
+            if !self.gates.hold(correctness(name, &result), report) {
+                return Ok(());
+            }
         }
         if !self.gates.hold(ordering_event_gate(diamond.time_by_ordering_events())?, report) {
             return Ok(());
