@@ -15,8 +15,9 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("cuda_driver", &[]),
     ("gpu", &["cuda_std"]),
     ("stream_order", &[]),
+    ("timeline", &[]),
     ("virtual_gpu", &["cuda_driver"]),
-    ("host", &["cuda_builder", "cuda_driver", "cuda_std", "gpu", "stream_order", "virtual_gpu"]),
+    ("host", &["cuda_builder", "cuda_driver", "cuda_std", "gpu", "stream_order", "timeline", "virtual_gpu"]),
 ];
 
 /// Lines that a file may have before it is no longer read in one sitting.
