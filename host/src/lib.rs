@@ -5,13 +5,13 @@
 //! A lesson sees the submission layer and never a `cu*` function; only [`report`] prints.
 
 pub mod args;
+pub mod band;
 pub mod compare;
 pub mod gate;
 pub mod kernels;
 pub mod lesson;
 pub mod measure;
 pub mod order;
-pub mod range;
 pub mod reference;
 pub mod report;
 pub mod submit;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use cuda_std::abi::Access;
 use serde::Serialize;
+use stream_order::Clash;
 use stream_order::program::{self, Action, Caller, Launch, Memory, Mode, Program, Span, ThreadId};
 
 use crate::submit::{Entry, Log, Operation, StreamKind};
@@ -28,6 +29,65 @@ pub fn missing_edges(log: &Log) -> Vec<MissingEdge> {
             more: finding.more.len(),
         })
         .collect()
+}
+
+/// An edge, to be drawn. Operations are indices in the log's entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The record and the wait that made it; none where it is missing. A wait for an event that was never recorded has no
+    /// record.
+    pub wait: Option<(Option<usize>, usize)>,
+    /// What it covers: the last operation before it. None where the stream was empty.
+    pub from: Option<usize>,
+    /// What waits: the first operation behind it.
+    pub to: Option<usize>,
+    /// In words; of a missing edge the whole report.
+    pub words: String,
+    /// The buffer whose bytes a missing edge is about.
+    pub buffer: Option<u64>,
+}
+
+/// The edges that events made, in the order of the waits.
+pub fn edges(log: &Log) -> Vec<Edge> {
+    let program = translate(log);
+    let line = |at: usize| format!("{}:{}", log.entries[at].at.file(), log.entries[at].at.line());
+    let words = |arrow: &stream_order::Arrow| match (arrow.record, arrow.from) {
+        (None, _) => {
+            format!("the wait at {} is over at once: the event was never recorded", line(arrow.wait))
+        }
+        (Some(record), None) => format!(
+            "recorded at {} when the stream was empty, so the wait at {} is over at once",
+            line(record),
+            line(arrow.wait)
+        ),
+        (Some(record), Some(_)) => {
+            format!("recorded at {}, waited for at {}", line(record), line(arrow.wait))
+        }
+    };
+    let edge = |arrow: stream_order::Arrow| Edge {
+        wait: Some((arrow.record, arrow.wait)),
+        from: arrow.from,
+        to: arrow.to,
+        words: words(&arrow),
+        buffer: None,
+    };
+    stream_order::arrows(&program).into_iter().map(edge).collect()
+}
+
+/// The edges that are missing, one for each cause.
+pub fn missing(log: &Log) -> Vec<Edge> {
+    let program = translate(log);
+    let edge = |finding: &stream_order::Finding| Edge {
+        wait: None,
+        from: Some(finding.after),
+        to: Some(finding.before),
+        words: finding.in_words(&program).to_string(),
+        buffer: match &finding.race.clash {
+            Clash::Memory { buffer, .. } => Some(buffer.0),
+            Clash::Time { .. } => None,
+        },
+    };
+    stream_order::check(&program).iter().map(edge).collect()
 }
 
 fn translate(log: &Log) -> Program {
@@ -61,7 +121,7 @@ impl Names<'_> {
     fn operation(&mut self, entry: &Entry, place: u64) -> program::Operation {
         let mut name = "";
         let action = match &entry.operation {
-            Operation::Launch { stream, kernel, attributes, buffers } => {
+            Operation::Launch { stream, kernel, launch, buffers } => {
                 name = kernel;
                 let accesses = buffers.iter().map(|one| program::Access {
                     span: self.span(one.buffer, one.bytes.clone()),
@@ -71,7 +131,7 @@ impl Names<'_> {
                 Action::Launch(Launch {
                     stream: program::StreamId(stream.0),
                     accesses: accesses.collect(),
-                    programmatic: attributes.programmatic_stream_serialization == Some(true),
+                    programmatic: launch.attributes.programmatic_stream_serialization == Some(true),
                     waits: true,
                 })
             }

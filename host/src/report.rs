@@ -5,6 +5,11 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use timeline::model::Timeline;
+use timeline::terminal;
+
+/// Columns of a drawing.
+const COLUMNS: usize = 80;
 
 /// Where text and documents go: with `--json` the document has standard output to itself.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +28,19 @@ impl Report {
     /// The same for a card whose time is virtual: every time says so.
     pub fn virtual_time(self, is_virtual: bool) -> Self {
         Report { is_virtual, ..self }
+    }
+
+    /// Whether times are a virtual card's.
+    pub fn is_virtual(&self) -> bool {
+        self.is_virtual
+    }
+
+    /// Draws what ran when, for a terminal of 80 columns.
+    pub fn picture(&self, timeline: &Timeline) {
+        let terminal = if self.json { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
+        if !timeline.bands.is_empty() {
+            self.say(terminal::draw(timeline, COLUMNS, terminal).trim_end());
+        }
     }
 
     /// Prints what was timed.

@@ -11,14 +11,15 @@
 //! | a number or `bool` | one of its own size | the value |
 //!
 //! In a kernel with `equal_lengths` the first slice travels so, and every further slice as its address alone: the length is
-//! the first one's, and the host refuses a launch with others.
+//! the first one's, and the host refuses a launch with others. The traced twin of a kernel takes one more `.u64` at the end,
+//! the address of its records ([`trace`](crate::trace)).
 //!
 //! A slice's address is never null, not even for an empty one. `&[T]` promises that nobody writes the elements while
 //! the kernel runs, and is loaded through the read-only path (`ld.global.nc`), like a `const __restrict__` pointer in
 //! CUDA C++; `*const T` promises nothing. In `&mut [T]` each thread touches only elements that no other thread of the
 //! launch touches.
 
-/// Parameter slots (PTX parameters) of one kernel, at most.
+/// Parameter slots (PTX parameters) of one kernel, at most. Its traced twin has one more.
 pub const MAX_SLOTS: usize = 32;
 
 /// Whether a kernel reads a buffer or writes it. A written buffer may be read too.
@@ -70,6 +71,8 @@ pub struct Parameter {
 pub struct Kernel {
     /// Name in the source, in the PTX, and so in a profile.
     pub name: &'static str,
+    /// Name of its traced twin ([`trace`](crate::trace)).
+    pub traced_name: &'static str,
     /// The parameters in order.
     pub parameters: &'static [Parameter],
     /// The least architecture whose PTX has the kernel, as 10 x compute capability (90 for `sm_90`); 0 for every one.

@@ -107,8 +107,9 @@ pub struct BufferUse {
 #[derive(Clone, Debug)]
 pub struct Call<'a> {
     kernel: &'static Kernel,
-    slots: [u64; MAX_SLOTS],
+    slots: [u64; MAX_SLOTS + 1],
     used: usize,
+    is_traced: bool,
     buffers: [Option<BufferUse>; MAX_SLOTS],
     parameters: usize,
     /// The one length, once a slice has given it.
@@ -123,7 +124,22 @@ impl<'a> Call<'a> {
         self.kernel
     }
 
-    /// The values of the PTX parameters in order, each in the low bytes of its slot.
+    /// The entry to launch: the kernel's own, or its traced twin's.
+    pub fn entry(&self) -> &'static str {
+        if self.is_traced { self.kernel.traced_name } else { self.kernel.name }
+    }
+
+    /// The same call of the kernel's traced twin. `records` is the device address of as many
+    /// [records](crate::trace::records) as the launch has warps.
+    pub fn traced(mut self, records: u64) -> Self {
+        if !self.is_traced {
+            self.push(records);
+            self.is_traced = true;
+        }
+        self
+    }
+
+    /// The values of the entry's PTX parameters in order, each in the low bytes of its slot.
     pub fn slots(&self) -> &[u64] {
         &self.slots[..self.used]
     }
@@ -143,8 +159,9 @@ impl<'a> Call<'a> {
     pub fn new(kernel: &'static Kernel) -> Self {
         Call {
             kernel,
-            slots: [0; MAX_SLOTS],
+            slots: [0; MAX_SLOTS + 1],
             used: 0,
+            is_traced: false,
             buffers: [const { None }; MAX_SLOTS],
             parameters: 0,
             shared_length: None,

@@ -36,6 +36,7 @@ mod panic;
 pub mod pdl;
 pub mod sense;
 pub mod thread;
+pub mod trace;
 pub mod wide;
 
 pub use cuda_std_macros::kernel;

@@ -1,12 +1,12 @@
-//! The device's half of `#[kernel]`: the PTX entry, with slices lowered to address and length.
+//! The device's half of `#[kernel]`: the PTX entry, with slices lowered to address and length, and its traced twin.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{Ident, ItemFn};
 
-use crate::signature::{Kind, Options, Parameter};
+use crate::signature::{self, Kind, Options, Parameter};
 
-/// The entry, compiled only for the device, and from the architecture of `since` on.
+/// The entry and its traced twin, compiled only for the device, and from the architecture of `since` on.
 ///
 /// A slice's address travels as a reference to an empty array: a thin pointer in the PTX, yet one that LLVM knows to be
 /// unaliased (and read-only, when shared), so that `&[T]` is loaded through the read-only path.
@@ -17,7 +17,7 @@ pub fn half(function: &ItemFn, parameters: &[Parameter], options: &Options) -> T
     let (docs, attributes): (Vec<_>, Vec<_>) =
         function.attrs.iter().partition(|attribute| attribute.path().is_ident("doc"));
     let safety = &function.sig.safety;
-    let feature = options.since.iter();
+    let feature: Vec<_> = options.since.iter().collect();
     let mut lengths = Lengths { shared: options.equal_lengths, given: None };
     let (mut entry_parameters, mut arguments) = (Vec::new(), Vec::new());
     for Parameter { name, written, kind } in parameters {
@@ -39,20 +39,39 @@ pub fn half(function: &ItemFn, parameters: &[Parameter], options: &Options) -> T
             }
         }
     }
-    quote! {
-        #(#docs)*
-        #[cfg(target_arch = "nvptx64")]
-        #(#[cfg(target_feature = #feature)])*
-        #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn #name(#(#entry_parameters),*) {
-            #(#attributes)*
-            #[inline(always)]
-            #safety fn body(#inputs) #block
-            // SAFETY: the host's half passes the address and the length of one device buffer for each slice, refuses a
-            // launch where lengths that are to be equal are not, and keeps what else `cuda_std::abi` promises.
-            unsafe { body(#(#arguments),*) }
+    let traced_name = signature::traced(name);
+    let traced_docs = format!("The traced twin of [`{name}`].");
+    let entry = |docs: TokenStream, name: &Ident, parameters: &[TokenStream], before, after| {
+        quote! {
+            #docs
+            #[cfg(target_arch = "nvptx64")]
+            #(#[cfg(target_feature = #feature)])*
+            #[unsafe(no_mangle)]
+            pub unsafe extern "ptx-kernel" fn #name(#(#parameters),*) {
+                #(#attributes)*
+                #[inline(always)]
+                #safety fn body(#inputs) #block
+                #before
+                // SAFETY: the host's half passes the address and the length of one device buffer for each slice, refuses
+                // a launch where lengths that are to be equal are not, and keeps what else `cuda_std::abi` promises.
+                unsafe { body(#(#arguments),*) }
+                #after
+            }
         }
-    }
+    };
+    let own = entry(quote!(#(#docs)*), name, &entry_parameters, None, None);
+    entry_parameters.push(quote!(__records: *mut u64));
+    // SAFETY of both calls, in the code that is written: the host passes the address of a record for each warp.
+    let begin = quote!(unsafe { ::cuda_std::trace::begin(__records) });
+    let end = quote!(unsafe { ::cuda_std::trace::end(__records) });
+    let traced = entry(
+        quote!(#[doc = #traced_docs]),
+        &traced_name,
+        &entry_parameters,
+        Some(quote!(#begin;)),
+        Some(quote!(#end)),
+    );
+    quote! { #own #traced }
 }
 
 /// The entry's length parameters: one for each slice, or the first one's for all.

@@ -11,6 +11,7 @@ use crate::signature::{self, Kind, MAX_SLOTS, Options, Parameter};
 pub fn half(function: &ItemFn, parameters: &[Parameter], options: &Options) -> TokenStream {
     let name = &function.sig.ident;
     let text = name.to_string();
+    let traced_text = signature::traced(name).to_string();
     let visibility = &function.vis;
     let docs: Vec<&Attribute> =
         function.attrs.iter().filter(|attribute| attribute.path().is_ident("doc")).collect();
@@ -52,6 +53,7 @@ pub fn half(function: &ItemFn, parameters: &[Parameter], options: &Options) -> T
             #[doc = "Name, parameters and place in the source."]
             pub const KERNEL: &'static ::cuda_std::abi::Kernel = &::cuda_std::abi::Kernel {
                 name: #text,
+                traced_name: #traced_text,
                 parameters: &[#(#descriptors),*],
                 since_sm: #since_sm,
                 equal_lengths: #equal_lengths,
@@ -63,6 +65,7 @@ pub fn half(function: &ItemFn, parameters: &[Parameter], options: &Options) -> T
         #[cfg(not(target_arch = "nvptx64"))]
         const _: () = {
             assert!(::cuda_std::abi::MAX_SLOTS == #MAX_SLOTS);
+            assert!(#name::KERNEL.name.len() + ::cuda_std::trace::SUFFIX.len() == #name::KERNEL.traced_name.len());
             #[allow(dead_code)]
             #function
         };

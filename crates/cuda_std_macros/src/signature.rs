@@ -1,7 +1,7 @@
 //! What a kernel may look like: every refusal and its message stand here.
 
 use proc_macro2::TokenStream;
-use quote::ToTokens;
+use quote::{ToTokens, format_ident};
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{FnArg, Ident, ItemFn, LitStr, Pat, PointerMutability, ReturnType, Type};
@@ -160,6 +160,11 @@ fn kind(written: &Type) -> syn::Result<Kind> {
             "a kernel takes `&[T]`, `&mut [T]`, `*const T`, `*mut T`, numbers and `bool`",
         )),
     }
+}
+
+/// The name of the kernel's traced twin (`cuda_std::trace`).
+pub fn traced(kernel: &Ident) -> Ident {
+    format_ident!("{}_traced", kernel)
 }
 
 /// The type as its author wrote it, for descriptors and messages: `&mut [f32]`, not `& mut [f32]`.

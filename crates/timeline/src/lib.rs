@@ -5,3 +5,4 @@
 //! a file or a device.
 
 pub mod model;
+pub mod terminal;

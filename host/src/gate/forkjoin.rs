@@ -1,5 +1,6 @@
 //! The gates of the fork-join lesson.
 
+use super::overlap::{self, Interval};
 use super::{Gate, MIN_SM_COUNT, cut};
 use crate::measure::Statistics;
 
@@ -79,6 +80,73 @@ pub fn overlap(run: &ForkJoin) -> Gate {
             cut(ratio),
             run.sm_count
         ))
+    }
+}
+
+/// The branches, and how many of their blocks the card has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// The kernels between fork and join.
+    pub branches: u32,
+    /// The blocks of each of them.
+    pub blocks: u32,
+    /// Their blocks that are resident on the whole card at once.
+    pub resident: u32,
+}
+
+/// What the timeline of a diamond shows. `ran` is when its kernels ran, in the order of submission: the upstream kernel,
+/// the branches, the join. `step_ns` is the clock's.
+pub fn right_order(ran: &[Interval], room: Room, step_ns: u64) -> Vec<Gate> {
+    let Some((upstream, branches, join)) = parts(ran, room) else { return Vec::new() };
+    let abreast = overlap::side_by_side("branches", branches);
+    let (first, join) =
+        (overlap::hull(branches).unwrap_or(upstream), overlap::hull(join).unwrap_or(upstream));
+    vec![
+        unless(reasons_not_to_look(branches, room), abreast),
+        overlap::after("the first branch", first, "the kernel that feeds it", upstream, step_ns),
+        overlap::after("the join", join, "the last branch", first, step_ns),
+    ]
+}
+
+/// What the timeline of the broken order shows; `ran` as for [`right_order`].
+pub fn broken_order(ran: &[Interval], room: Room) -> Vec<Gate> {
+    let Some((upstream, branches, _)) = parts(ran, room) else { return Vec::new() };
+    let first = overlap::hull(branches).unwrap_or(upstream);
+    let early = overlap::before("the first branch", first, "the kernel that feeds it", upstream);
+    vec![unless(reasons_not_to_look(&[upstream], room), early)]
+}
+
+/// The upstream kernel, the branches, and the kernels of the join.
+fn parts(ran: &[Interval], room: Room) -> Option<(Interval, &[Interval], &[Interval])> {
+    let (upstream, rest) = ran.split_first()?;
+    let (branches, join) = rest.split_at_checked(room.branches as usize)?;
+    Some((*upstream, branches, join))
+}
+
+/// Why it says nothing about order whether such kernels overlap; empty when it does.
+fn reasons_not_to_look(kernels: &[Interval], room: Room) -> Vec<String> {
+    let Room { branches, blocks, resident } = room;
+    let mut reasons = Vec::new();
+    if u64::from(blocks) * u64::from(branches) > u64::from(resident) {
+        reasons.push(format!(
+            "{branches} x {blocks} blocks do not fit on the card at once, which holds {resident}"
+        ));
+    }
+    let shortest_ns = kernels.iter().map(|ran| ran.end_ns.saturating_sub(ran.start_ns)).min().unwrap_or(0);
+    if shortest_ns as f64 * 1e-6 < MIN_KERNEL_MS {
+        reasons.push(format!(
+            "a kernel of less than {:.0} us may be over before the next is launched",
+            MIN_KERNEL_MS * 1e3
+        ));
+    }
+    reasons
+}
+
+/// The gate, unless there are reasons why it decides nothing.
+fn unless(reasons: Vec<String>, gate: Gate) -> Gate {
+    match reasons.as_slice() {
+        [] => gate,
+        _ => Gate::not_gated(format!("{}, reported only: {}", gate.sentence, reasons.join("; "))),
     }
 }
 

@@ -2,6 +2,7 @@
 //! lesson needs stands here; a lesson's own gates have a file each.
 
 pub mod forkjoin;
+pub mod overlap;
 pub mod pdl;
 pub mod streams;
 

@@ -1,8 +1,7 @@
 //! The diamond and its two siblings: three orders of the same launches.
 
 use crate::args;
-use crate::range::Range;
-use crate::submit::{Buffer, Context, Error, Event, Launch, Stream, StreamKind};
+use crate::submit::{Buffer, Context, Error, Event, Launch, Range, Stream, StreamKind};
 
 /// Threads of a block, eight warps.
 pub const THREADS: u32 = 256;
@@ -20,6 +19,7 @@ pub fn branch_b(branch: u32) -> f32 {
 
 /// Everything that the three orders of submission share.
 pub struct Diamond<'c> {
+    context: &'c Context,
     blocks: u32,
     iters: u32,
     elems: usize,
@@ -64,6 +64,7 @@ impl<'c> Diamond<'c> {
             .map(|k| Buffer::new(context, &format!("sum{k}"), elems))
             .collect::<Result<Vec<_>, Error>>()?;
         let diamond = Diamond {
+            context,
             blocks: options.blocks,
             iters: options.iters,
             elems,
@@ -87,15 +88,15 @@ impl<'c> Diamond<'c> {
     /// Any error of the submission layer.
     pub fn submit_diamond(&self) -> Result<(), Error> {
         {
-            let _range = Range::new("upstream");
+            let _range = Range::new(self.context, "upstream");
             self.upstream()?;
             self.main.record(&self.fork)?;
         }
         {
-            let _range = Range::new("fork");
+            let _range = Range::new(self.context, "fork");
             self.fork_after(&self.fork)?;
         }
-        let _range = Range::new("join");
+        let _range = Range::new(self.context, "join");
         self.join()
     }
 
@@ -105,7 +106,7 @@ impl<'c> Diamond<'c> {
     ///
     /// Any error of the submission layer.
     pub fn submit_serial(&self) -> Result<(), Error> {
-        let _range = Range::new("serial");
+        let _range = Range::new(self.context, "serial");
         self.upstream()?;
         for branch in &self.branches {
             self.grind(&self.main, &self.mid, &branch.out, branch.b)?;
@@ -120,7 +121,7 @@ impl<'c> Diamond<'c> {
     ///
     /// Any error of the submission layer; the missing order is not one.
     pub fn submit_broken(&self) -> Result<(), Error> {
-        let _range = Range::new("broken-order");
+        let _range = Range::new(self.context, "broken-order");
         self.main.record(&self.fork_too_early)?;
         self.upstream()?;
         self.fork_after(&self.fork_too_early)?;

@@ -8,18 +8,21 @@
 //! (1 + B) / 2.
 
 use serde::Serialize;
+use timeline::model::{Band, Timeline};
 
 use super::diamond::{A, Diamond, THREADS, UPSTREAM_B, branch_b};
 use super::timing::time;
+use super::watched::Watched;
 use super::{Gates, Outcome, Setting};
 use crate::args;
+use crate::band::intervals;
 use crate::compare::{Comparison, compare};
+use crate::gate::forkjoin::Room;
 use crate::gate::{Gate, correctness, forkjoin};
 use crate::measure::Statistics;
-use crate::order::{MissingEdge, missing_edges};
 use crate::reference;
 use crate::report::{Report, thousands};
-use crate::submit::{Context, Error, Stream, StreamKind};
+use crate::submit::{Context, Error, Log, Stream, StreamKind};
 
 /// What counts as equal, relative to the reference.
 const TOLERANCE: f32 = 1e-6;
@@ -40,15 +43,8 @@ pub struct Findings {
     serial_times: Option<Statistics>,
     serial_over_diamond: Option<f64>,
     broken_order: Option<Observation>,
-    missing_edges: Vec<OrderFindings>,
-}
-
-/// The edges that are missing in one order of submission.
-#[derive(Debug, Serialize)]
-struct OrderFindings {
-    order: &'static str,
-    expected: usize,
-    edges: Vec<MissingEdge>,
+    #[serde(flatten)]
+    watched: Watched,
 }
 
 /// What was seen and decides nothing.
@@ -62,6 +58,10 @@ impl Outcome for Findings {
     fn passed(&self) -> bool {
         self.gates.passed()
     }
+
+    fn timeline(&self) -> Option<&Timeline> {
+        Some(self.watched.timeline())
+    }
 }
 
 /// Runs the lesson: both orders against the reference, the ordering event as a stopwatch, the clock, the broken order.
@@ -70,14 +70,14 @@ impl Outcome for Findings {
 ///
 /// Any error of the submission layer. A failed gate is not one: it is the last that the findings have.
 pub fn run(context: &Context, options: &args::ForkJoin, report: Report) -> Result<Findings, Error> {
-    let mut findings = Findings::new(context, options);
+    let mut findings = Findings::new(context, options, report);
     findings.introduce(report);
     findings.fill(context, options, report)?;
     Ok(findings)
 }
 
 impl Findings {
-    fn new(context: &Context, options: &args::ForkJoin) -> Self {
+    fn new(context: &Context, options: &args::ForkJoin, report: Report) -> Self {
         Findings {
             lesson: "forkjoin",
             setting: Setting::of(context),
@@ -91,7 +91,7 @@ impl Findings {
             serial_times: None,
             serial_over_diamond: None,
             broken_order: None,
-            missing_edges: Vec::new(),
+            watched: Watched::new(context, "forkjoin", options.common.order, report),
         }
     }
 
@@ -136,12 +136,11 @@ impl Findings {
             reference::diamond(&input, A, UPSTREAM_B, &offsets, options.iters)
         });
 
-        let order = options.common.order;
         for name in ["diamond", "serial"] {
             let is_diamond = name == "diamond";
             let submit = if is_diamond { Diamond::submit_diamond } else { Diamond::submit_serial };
-            let (result, edges) = result_of(context, &diamond, submit, order)?;
-            if !self.look_at_order(name, edges, 0, order, report) {
+            let (log, result) = self.result_of(context, &diamond, submit)?;
+            if !self.watched.look(name, 0, log.as_ref(), &mut self.gates, report) {
                 return Ok(());
             }
             let result = compare(&result, &want, TOLERANCE);
@@ -158,8 +157,9 @@ impl Findings {
             return Ok(());
         }
 
+        self.trace(context, &diamond, report)?;
         diamond.zero_mid()?;
-        let (result, edges) = result_of(context, &diamond, Diamond::submit_broken, order)?;
+        let (log, result) = self.result_of(context, &diamond, Diamond::submit_broken)?;
         let result = compare(&result, &want, TOLERANCE);
         report.say(format!(
             "broken order: {} of {} elements wrong, and no call failed. An observation, not a gate: the branches race the \
@@ -167,42 +167,51 @@ impl Findings {
             thousands(result.mismatches as u64),
             thousands(result.elements as u64)
         ));
-        self.look_at_order("broken order", edges, options.branches as usize, order, report);
         self.broken_order =
             Some(Observation { wrong_elements: result.mismatches, elements: result.elements });
+        self.watched.look("broken order", options.branches as usize, log.as_ref(), &mut self.gates, report);
+        report.picture(self.watched.timeline());
         Ok(())
     }
 
-    /// Says which edges are missing in an order, and returns whether the lesson goes on.
-    fn look_at_order(
-        &mut self,
-        name: &'static str,
-        edges: Vec<MissingEdge>,
-        expected: usize,
-        order: args::Order,
-        report: Report,
-    ) -> bool {
-        if order == args::Order::Off {
-            return true;
-        }
-        let count = edges.len();
-        let reports = edges.iter().map(|edge| edge.report.trim_end()).collect::<Vec<_>>();
-        let text = reports.join("\n");
-        self.missing_edges.push(OrderFindings { order: name, expected, edges });
-        let gate = match (count == expected, order) {
-            (true, _) => Gate::pass(format!("{name}: {count} missing edges, as predicted")),
-            (false, args::Order::Deny) => {
-                Gate::fail(format!("{name}: {count} missing edges, predicted were {expected}"))
-            }
-            (false, _) => {
-                Gate::not_gated(format!("{name}: {count} missing edges, predicted were {expected}"))
-            }
+    /// The result of a submission, and what it submitted where that is to be looked at.
+    fn result_of<'c>(
+        &self,
+        context: &Context,
+        diamond: &Diamond<'c>,
+        submit: impl FnOnce(&Diamond<'c>) -> Result<(), Error>,
+    ) -> Result<(Option<Log>, Vec<f32>), Error> {
+        let log = self.watched.log(context, || submit(diamond))?;
+        diamond.synchronize()?;
+        Ok((log, diamond.result()?))
+    }
+
+    /// Runs the diamond and the broken order once more with traced kernels, and says what ran side by side.
+    fn trace(&mut self, context: &Context, diamond: &Diamond<'_>, report: Report) -> Result<(), Error> {
+        let warmups = self.parameters.common.repeat.warmups();
+        let room = Room {
+            branches: self.parameters.branches,
+            blocks: self.parameters.blocks,
+            resident: context.resident_blocks(gpu::forkjoin::grind_fma::KERNEL, THREADS)?,
         };
-        let goes_on = self.gates.hold(gate, report);
-        if !text.is_empty() {
-            report.say(text);
+        let submit = || diamond.submit_diamond();
+        let (band, _) = self.watched.trace(context, "diamond", warmups, submit, report)?;
+        let gates = forkjoin::right_order(&intervals(&band), room, self.watched.step_ns());
+        self.draw(context, band, gates, report);
+
+        diamond.zero_mid()?;
+        let submit = || diamond.submit_broken();
+        let (band, _) = self.watched.trace(context, "broken order", warmups, submit, report)?;
+        let gates = forkjoin::broken_order(&intervals(&band), room);
+        self.draw(context, band, gates, report);
+        Ok(())
+    }
+
+    fn draw(&mut self, context: &Context, band: Band, gates: Vec<Gate>, report: Report) {
+        self.watched.draw(band, &gates);
+        for gate in gates {
+            self.gates.hold_overlap(gate, context, report);
         }
-        goes_on
     }
 
     fn time(
@@ -229,24 +238,6 @@ impl Findings {
         });
         Ok(self.gates.hold_overlap(gate, context, report))
     }
-}
-
-/// The result of a submission, and the edges that are missing in it.
-fn result_of<'c>(
-    context: &Context,
-    diamond: &Diamond<'c>,
-    submit: impl FnOnce(&Diamond<'c>) -> Result<(), Error>,
-    order: args::Order,
-) -> Result<(Vec<f32>, Vec<MissingEdge>), Error> {
-    let edges = match order {
-        args::Order::Off => {
-            submit(diamond)?;
-            Vec::new()
-        }
-        _ => missing_edges(&context.logged(|| submit(diamond))?),
-    };
-    diamond.synchronize()?;
-    Ok((diamond.result()?, edges))
 }
 
 /// An event that orders must refuse to be read as a stopwatch, with the one code that the driver documents for it.

@@ -8,8 +8,10 @@ pub mod lanes;
 pub mod pdl;
 pub mod streams;
 mod timing;
+mod watched;
 
 use serde::Serialize;
+use timeline::model::Timeline;
 
 use crate::gate::{Gate, Verdict};
 use crate::kernels;
@@ -20,6 +22,11 @@ use crate::submit::{Card, Context};
 pub trait Outcome: Serialize {
     /// Whether every gate holds.
     fn passed(&self) -> bool;
+
+    /// What ran when, where the lesson looked.
+    fn timeline(&self) -> Option<&Timeline> {
+        None
+    }
 }
 
 /// The card and the kernels that a lesson ran with, as its document has them.

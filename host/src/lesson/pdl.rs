@@ -19,10 +19,9 @@ use crate::gate::correctness;
 use crate::gate::pdl::bit_identical;
 use crate::lesson::timing::time;
 use crate::measure::Statistics;
-use crate::range::Range;
 use crate::reference::pdl::pair;
 use crate::report::{Report, thousands};
-use crate::submit::{Attributes, Buffer, Context, Error, Launch, Stream, StreamKind};
+use crate::submit::{Attributes, Buffer, Context, Error, Launch, Range, Stream, StreamKind};
 use cuda_std::call::Call;
 
 /// Threads of a block, eight warps.
@@ -218,7 +217,7 @@ impl Findings {
         let (pairs, repeat) = (self.parameters.pairs, self.parameters.common.repeat);
         let pipeline = Pipeline::new(context, elems, trigger, pairs)?;
         {
-            let _range = Range::new("verify");
+            let _range = Range::new(context, "verify");
             let (x, y) = inputs(elems);
             let baseline = pipeline.result(false)?;
             let comparison = compare(&baseline, &pair(&x, &y).out, TOLERANCE);
@@ -231,7 +230,7 @@ impl Findings {
             }
         }
         let timed = |name, early| {
-            let _range = Range::new(name);
+            let _range = Range::new(context, name);
             time(context, &pipeline.stream, repeat, || pipeline.submit(early))
         };
         let (baseline, pdl) = (timed("baseline", false)?, timed("pdl", true)?);

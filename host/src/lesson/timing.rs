@@ -2,8 +2,7 @@
 
 use crate::args::Repeat;
 use crate::measure::Statistics;
-use crate::range::Range;
-use crate::submit::{Context, Error, Event, Stream, StreamKind};
+use crate::submit::{Context, Error, Event, Range, Stream, StreamKind};
 
 /// The card's time for each timed submission, after those that are not.
 ///
@@ -50,7 +49,7 @@ pub fn time_drained(
     submit: impl Fn() -> Result<(), Error>,
 ) -> Result<Statistics, Error> {
     let region = || {
-        let _range = Range::new(name);
+        let _range = Range::new(context, name);
         submit()?;
         context.synchronize()
     };

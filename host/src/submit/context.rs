@@ -12,7 +12,8 @@ use cust::device::Device;
 use cust::error::CudaError;
 
 use super::error::{check, check_cust};
-use super::log::{Entry, Log, Operation, StreamId};
+use super::log::{Entry, Log, Operation, Recorded, StreamId};
+use super::trace::Tracer;
 use super::{Card, Error, Module, StreamKind};
 use crate::kernels::Image;
 
@@ -24,7 +25,8 @@ pub struct Context {
     overlaps: Cell<bool>,
     names: RefCell<HashMap<u64, String>>,
     streams: RefCell<Vec<(StreamId, StreamKind)>>,
-    log: RefCell<Option<Vec<Entry>>>,
+    log: RefCell<Option<Recorded>>,
+    pub(super) tracer: RefCell<Option<Tracer>>,
     parked: RefCell<Vec<Error>>,
     // Last, because fields drop in order and the module's release needs the context.
     cust: cust::context::Context,
@@ -68,6 +70,7 @@ impl Context {
             names: RefCell::default(),
             streams: RefCell::default(),
             log: RefCell::default(),
+            tracer: RefCell::default(),
             parked: RefCell::default(),
             cust,
         })
@@ -115,7 +118,7 @@ impl Context {
     /// Any error of the call.
     #[track_caller]
     pub fn resident_blocks(&self, kernel: &Kernel, threads: u32) -> Result<u32, Error> {
-        let function = self.module.function(kernel)?;
+        let function = self.module.function(kernel.name)?;
         let mut blocks = 0;
         // SAFETY: the function is of the loaded module, and `blocks` is there to be written.
         let answer = unsafe {
@@ -151,10 +154,10 @@ impl Context {
     ///
     /// The submission's own.
     pub fn logged(&self, submission: impl FnOnce() -> Result<(), Error>) -> Result<Log, Error> {
-        self.log.replace(Some(Vec::new()));
+        self.log.replace(Some(Recorded::default()));
         let outcome = submission();
-        let entries = self.log.take().unwrap_or_default();
-        outcome.map(|()| Log::new(entries, self.streams.borrow().clone(), self.names.borrow().clone()))
+        let recorded = self.log.take().unwrap_or_default();
+        outcome.map(|()| Log::new(recorded, self.streams.borrow().clone(), self.names.borrow().clone()))
     }
 
     /// Ends the context and returns every failure of a release that happened meanwhile: a drop cannot report its own.
@@ -182,11 +185,33 @@ impl Context {
         id
     }
 
+    /// How many operations were noted so far.
+    pub(super) fn noted(&self) -> usize {
+        self.log.borrow().as_ref().map_or(0, |recorded| recorded.entries.len())
+    }
+
+    /// Notes that a named range begins here, when a log is being taken, and says which it is.
+    pub(super) fn begin_range(&self, name: &str) -> Option<usize> {
+        self.log.borrow_mut().as_mut().map(|Recorded { entries, ranges }| {
+            ranges.push((name.to_owned(), entries.len()..entries.len()));
+            ranges.len() - 1
+        })
+    }
+
+    /// Notes that it ends.
+    pub(super) fn end_range(&self, range: usize) {
+        if let Some(Recorded { entries, ranges }) = self.log.borrow_mut().as_mut()
+            && let Some((_, extent)) = ranges.get_mut(range)
+        {
+            extent.end = entries.len();
+        }
+    }
+
     /// Notes an operation when a log is being taken.
     #[track_caller]
     pub(super) fn note(&self, operation: impl FnOnce() -> Operation) {
-        if let Some(entries) = self.log.borrow_mut().as_mut() {
-            entries.push(Entry { operation: operation(), at: Location::caller() });
+        if let Some(recorded) = self.log.borrow_mut().as_mut() {
+            recorded.entries.push(Entry { operation: operation(), at: Location::caller() });
         }
     }
 

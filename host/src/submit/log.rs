@@ -5,12 +5,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::panic::Location;
 
 use cuda_std::abi::Access;
 use cuda_std::call::BufferUse;
 
-use super::{Attributes, StreamKind};
+use super::{Launch, StreamKind};
 
 /// A stream's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,8 +30,8 @@ pub enum Operation {
         stream: StreamId,
         /// The kernel.
         kernel: &'static str,
-        /// What may let it start before the work ahead of it.
-        attributes: Attributes,
+        /// Its shape, and what may let it start before the work ahead of it.
+        launch: Launch,
         /// What it reads and writes.
         buffers: Vec<BufferUse>,
     },
@@ -96,6 +97,20 @@ pub enum Operation {
     SynchronizeContext,
 }
 
+impl Operation {
+    /// The stream that it was put into; none for what the host does, and for the calls that take no stream.
+    pub fn stream(&self) -> Option<StreamId> {
+        match self {
+            Operation::Launch { stream, .. }
+            | Operation::Record { stream, .. }
+            | Operation::Wait { stream, .. }
+            | Operation::Copy { stream, .. }
+            | Operation::Fill { stream, .. } => Some(*stream),
+            _ => None,
+        }
+    }
+}
+
 /// An operation and who submitted it.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -105,11 +120,21 @@ pub struct Entry {
     pub at: &'static Location<'static>,
 }
 
+/// What is noted while a submission runs.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    pub entries: Vec<Entry>,
+    /// Each with the entries that were noted in it, as indices.
+    pub ranges: Vec<(String, Range<usize>)>,
+}
+
 /// The operations in order, and the names of what they speak of.
 #[derive(Clone, Debug)]
 pub struct Log {
     /// The operations.
     pub entries: Vec<Entry>,
+    /// The named ranges of the submission, in the order in which they began.
+    pub ranges: Vec<(String, Range<usize>)>,
     /// The streams of the context, with their kinds.
     pub streams: Vec<(StreamId, StreamKind)>,
     names: HashMap<u64, String>,
@@ -122,18 +147,19 @@ impl Log {
     }
 
     pub(super) fn new(
-        entries: Vec<Entry>,
+        recorded: Recorded,
         streams: Vec<(StreamId, StreamKind)>,
         names: HashMap<u64, String>,
     ) -> Self {
-        Log { entries, streams, names }
+        let Recorded { entries, ranges } = recorded;
+        Log { entries, ranges, streams, names }
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, operation: &Operation) -> fmt::Result {
         match operation {
-            Operation::Launch { stream, kernel, attributes, buffers } => {
+            Operation::Launch { stream, kernel, launch, buffers } => {
                 write!(f, "launch {kernel} on {}", self.name(stream.0))?;
-                if attributes.programmatic_stream_serialization == Some(true) {
+                if launch.attributes.programmatic_stream_serialization == Some(true) {
                     write!(f, ", may start early")?;
                 }
                 for (access, word) in [(Access::Read, "reads"), (Access::Write, "writes")] {

@@ -14,7 +14,9 @@ mod event;
 mod launch;
 mod log;
 mod module;
+mod range;
 mod stream;
+mod trace;
 
 pub use buffer::{Buffer, Element, View};
 pub use card::Card;
@@ -25,4 +27,6 @@ pub use event::Event;
 pub use launch::{Attributes, Launch};
 pub use log::{Entry, EventId, Log, Operation, StreamId};
 pub use module::Module;
+pub use range::Range;
 pub use stream::{Stream, StreamKind};
+pub use trace::{Trace, TracedLaunch, Warp};

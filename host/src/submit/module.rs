@@ -7,8 +7,7 @@ use std::ffi::{CString, c_void};
 use std::panic::Location;
 use std::ptr;
 
-use cuda_driver::{CUfunction, CUjitOption, CUmodule, CuResult};
-use cuda_std::abi::Kernel;
+use cuda_driver::{CUfunction, CUjitOption, CUmodule, CuResult, Symbol};
 
 use super::error::{check, failure};
 use super::{Card, Error};
@@ -52,7 +51,10 @@ impl Module {
     pub(super) fn load(card: &Card, images: &[&'static Image]) -> Result<Module, Error> {
         for image in images {
             match load(image) {
-                Ok(raw) => return Ok(Module { raw, image, functions: RefCell::default() }),
+                Ok(raw) => {
+                    let module = Module { raw, image, functions: RefCell::default() };
+                    return module.load_kernels().map(|()| module);
+                }
                 Err((CuResult::UNSUPPORTED_PTX_VERSION, _)) => {}
                 Err((_, error)) => return Err(error),
             }
@@ -63,24 +65,40 @@ impl Module {
         })
     }
 
+    /// Brings every kernel to the card now (`cuFuncLoad`, where the driver has it). The driver would else do it at a
+    /// kernel's first launch, and that can wait for kernels that are running: a first measurement shows no overlap, and
+    /// two kernels of which one waits for the other never end.
+    fn load_kernels(&self) -> Result<(), Error> {
+        if !cuda_driver::is_available(Symbol::cuFuncLoad) {
+            return Ok(());
+        }
+        for entry in self.image.kernels {
+            let function = self.function(entry)?;
+            // SAFETY: the function is of this module, which is loaded.
+            let answer = unsafe { cuda_driver::cuFuncLoad(function) };
+            check("cuFuncLoad", answer, || format!("load kernel `{entry}`"))?;
+        }
+        Ok(())
+    }
+
     /// The PTX that was loaded.
     pub fn image(&self) -> &'static Image {
         self.image
     }
 
-    /// The kernel's function, looked up at most once.
+    /// The function of an entry, a kernel's or its traced twin's, looked up at most once.
     #[track_caller]
-    pub(super) fn function(&self, kernel: &Kernel) -> Result<CUfunction, Error> {
-        if let Some(function) = self.functions.borrow().get(kernel.name) {
+    pub(super) fn function(&self, entry: &'static str) -> Result<CUfunction, Error> {
+        if let Some(function) = self.functions.borrow().get(entry) {
             return Ok(*function);
         }
-        let what = || format!("find kernel `{}` in the PTX for {}", kernel.name, self.image.arch);
-        let name = CString::new(kernel.name).unwrap_or_default();
+        let what = || format!("find kernel `{entry}` in the PTX for {}", self.image.arch);
+        let name = CString::new(entry).unwrap_or_default();
         let mut function = CUfunction::NULL;
         // SAFETY: the module is loaded, the name ends in NUL, and `function` is there to be written.
         let answer = unsafe { cuda_driver::cuModuleGetFunction(&mut function, self.raw, name.as_ptr()) };
         check("cuModuleGetFunction", answer, what)?;
-        self.functions.borrow_mut().insert(kernel.name, function);
+        self.functions.borrow_mut().insert(entry, function);
         Ok(function)
     }
 

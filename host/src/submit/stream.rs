@@ -77,9 +77,10 @@ impl<'c> Stream<'c> {
             let kernel = call.kernel().name;
             return Err(Error::UnequalLengths { kernel, at: Location::caller() });
         }
-        let function = self.context.module().function(call.kernel())?;
+        let call = self.context.to_trace(launch, call);
+        let function = self.context.module().function(call.entry())?;
         let slots = call.slots();
-        let mut arguments: [*mut c_void; MAX_SLOTS] = std::array::from_fn(|i| {
+        let mut arguments: [*mut c_void; MAX_SLOTS + 1] = std::array::from_fn(|i| {
             slots.get(i).map_or(ptr::null_mut(), |slot| ptr::from_ref(slot).cast_mut().cast())
         });
         let mut attributes: Vec<_> = launch.attributes.list().collect();
@@ -116,7 +117,7 @@ impl<'c> Stream<'c> {
         self.context.note(|| Operation::Launch {
             stream: self.id,
             kernel: call.kernel().name,
-            attributes: launch.attributes,
+            launch: *launch,
             buffers: call.buffers().cloned().collect(),
         });
         Ok(())
