@@ -1,5 +1,6 @@
 //! What was typed. Pure: it touches no device and no file.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -54,6 +55,49 @@ pub struct Common {
     #[command(flatten)]
     #[serde(flatten)]
     pub repeat: Repeat,
+}
+
+/// Where a lesson's timeline goes.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Drawing {
+    /// Write what ran when to a file: a picture (.svg), a page (.html), or a trace for Perfetto (.json)
+    #[arg(long = "timeline", value_name = "FILE")]
+    pub file: Option<DrawingFile>,
+}
+
+/// A file to draw to, and what its name says of the form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrawingFile {
+    /// Where.
+    pub path: PathBuf,
+    /// What.
+    pub form: Form,
+}
+
+/// The forms of a timeline's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A picture.
+    Svg,
+    /// A page for a browser.
+    Html,
+    /// Chrome's trace format.
+    Json,
+}
+
+impl FromStr for DrawingFile {
+    type Err = String;
+
+    fn from_str(typed: &str) -> Result<Self, String> {
+        let path = PathBuf::from(typed);
+        let form = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("svg") => Form::Svg,
+            Some("html") => Form::Html,
+            Some("json") => Form::Json,
+            _ => return Err("the name ends in .svg, .html or .json, for what the file shall be".to_owned()),
+        };
+        Ok(DrawingFile { path, form })
+    }
 }
 
 /// Which card.
@@ -167,6 +211,10 @@ pub struct ForkJoin {
     /// Branches between fork and join, each on a stream of its own
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub branches: u32,
+    /// Its timeline.
+    #[command(flatten)]
+    #[serde(skip)]
+    pub drawing: Drawing,
     /// What every lesson takes.
     #[command(flatten)]
     #[serde(flatten)]
@@ -182,6 +230,10 @@ pub struct Streams {
     /// Steps of the spin [default: so many that it lasts twice as long as the sweeps that it hides]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
     pub spin_steps: Option<u32>,
+    /// Its timeline.
+    #[command(flatten)]
+    #[serde(skip)]
+    pub drawing: Drawing,
     /// What every lesson takes.
     #[command(flatten)]
     #[serde(flatten)]
@@ -217,6 +269,10 @@ pub struct Pdl {
     /// Print a table of every place of the trigger on three grids
     #[arg(long)]
     pub sweep: bool,
+    /// Its timeline.
+    #[command(flatten)]
+    #[serde(skip)]
+    pub drawing: Drawing,
     /// What every lesson takes.
     #[command(flatten)]
     #[serde(flatten)]

@@ -51,6 +51,12 @@ pub fn intervals(band: &Band) -> Vec<Interval> {
     band.slices.iter().map(interval).collect()
 }
 
+/// When each block ran, in that order.
+pub fn block_intervals(band: &Band) -> Vec<Interval> {
+    let interval = |block: &Block| Interval { start_ns: block.start_ns, end_ns: block.end_ns };
+    band.slices.iter().flat_map(|slice| &slice.blocks).map(interval).collect()
+}
+
 /// Where the operations of a log are drawn.
 struct Rows<'t> {
     log: &'t Log,

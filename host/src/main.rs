@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use host::args::{Bench, Cli, Command, Common, ForkJoin, Pdl, Repeat, Streams};
+use host::args::{Bench, Cli, Command, Common, DrawingFile, ForkJoin, Form, Pdl, Repeat, Streams};
+use host::draft::Draft;
 use host::lesson::{Outcome, bench, forkjoin, pdl, streams};
 use host::report::{self, Report};
 use host::submit::{Context, Error, open_driver};
@@ -40,16 +41,22 @@ fn one_line(refusal: &clap::Error) -> String {
 
 fn run(command: Command) -> ExitCode {
     match command {
-        Command::Forkjoin(options) => on_card(options.common.clone(), |context, report, common| {
-            forkjoin::run(context, &ForkJoin { common, ..options }, report)
-        }),
-        Command::Streams(options) => on_card(options.common.clone(), |context, report, common| {
-            streams::run(context, &Streams { common, ..options }, report)
-        }),
-        Command::Pdl(options) => on_card(options.common.clone(), |context, report, common| {
-            pdl::run(context, &Pdl { common, ..options }, report)
-        }),
-        Command::Bench(options) => on_card(options.common.clone(), |context, report, common| {
+        Command::Forkjoin(options) => {
+            on_card(options.common.clone(), options.drawing.file.clone(), |context, report, common| {
+                forkjoin::run(context, &ForkJoin { common, ..options }, report)
+            })
+        }
+        Command::Streams(options) => {
+            on_card(options.common.clone(), options.drawing.file.clone(), |context, report, common| {
+                streams::run(context, &Streams { common, ..options }, report)
+            })
+        }
+        Command::Pdl(options) => {
+            on_card(options.common.clone(), options.drawing.file.clone(), |context, report, common| {
+                pdl::run(context, &Pdl { common, ..options }, report)
+            })
+        }
+        Command::Bench(options) => on_card(options.common.clone(), None, |context, report, common| {
             bench::run(context, &Bench { common }, report)
         }),
     }
@@ -58,9 +65,25 @@ fn run(command: Command) -> ExitCode {
 /// Opens the card, runs the lesson, prints its document where one was asked for, and says what failed.
 fn on_card<T: Outcome>(
     common: Common,
+    drawing: Option<DrawingFile>,
     lesson: impl FnOnce(&Context, Report, Common) -> Result<T, Error>,
 ) -> ExitCode {
     let report = Report::new(common.json);
+    let cannot_write = |file: &DrawingFile, error| {
+        let path = file.path.display();
+        report::error(format!(
+            "write the timeline to `{path}`: {error}; choose a file in a folder that you may write to"
+        ));
+        ExitCode::from(2)
+    };
+    let draft = match drawing
+        .as_ref()
+        .map(|file| Draft::new(&file.path).map_err(|error| cannot_write(file, error)))
+    {
+        None => None,
+        Some(Ok(draft)) => Some(draft),
+        Some(Err(code)) => return code,
+    };
     let (report, outcome, released) = match run_lesson(common, report, lesson) {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -68,6 +91,16 @@ fn on_card<T: Outcome>(
             return ExitCode::from(if error.is_bad_input() { 2 } else { 1 });
         }
     };
+    if let (Some(file), Some(draft), Some(timeline)) = (drawing, draft, outcome.timeline()) {
+        let text = match file.form {
+            Form::Svg => timeline::svg::draw(timeline),
+            Form::Html => timeline::html::page(timeline),
+            Form::Json => timeline::chrome::trace(timeline),
+        };
+        if let Err(error) = draft.finish(&text) {
+            return cannot_write(&file, error);
+        }
+    }
     if let Err(error) = report.document(&outcome) {
         report::error(format!("write the document to standard output: {error}"));
         return ExitCode::from(2);

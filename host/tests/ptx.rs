@@ -55,13 +55,40 @@ fn there_is_one_image_for_each_architecture_and_it_says_which() {
 }
 
 #[test]
-fn every_kernel_is_an_entry_with_the_parameters_of_its_descriptor_and_there_is_no_other() {
+fn every_kernel_and_its_traced_twin_are_entries_with_the_parameters_of_its_descriptor_and_there_is_no_other()
+{
     for image in IMAGES {
-        assert_eq!(image.text.matches(".entry ").count(), kernels(image).count(), "{}", image.arch);
+        assert_eq!(image.text.matches(".entry ").count(), 2 * kernels(image).count(), "{}", image.arch);
         for kernel in kernels(image) {
-            let bytes: Vec<_> = entry(image, kernel.name).0.iter().map(|ptx_type| &ptx_type[1..]).collect();
-            let want: Vec<_> = kernel.slots().map(|bytes| (8 * bytes).to_string()).collect();
-            assert_eq!(bytes, want, "{} for {}", kernel.name, image.arch);
+            let bits = |name| entry(image, name).0.iter().map(|ptx_type| &ptx_type[1..]).collect::<Vec<_>>();
+            let mut want: Vec<_> = kernel.slots().map(|bytes| (8 * bytes).to_string()).collect();
+            assert_eq!(bits(kernel.name), want, "{} for {}", kernel.name, image.arch);
+            want.push("64".to_owned());
+            assert_eq!(bits(kernel.traced_name), want, "{} for {}", kernel.traced_name, image.arch);
+        }
+    }
+}
+
+/// A twin reads the clock first and last, and does in between what its kernel does.
+#[test]
+fn a_traced_twin_is_its_kernel_between_two_readings_of_the_clock() {
+    let is_work = |line: &&str| {
+        ["fma.", "ld.global", "st.global.b32", "griddepcontrol", "mul.", "add.rn"]
+            .iter()
+            .any(|word| line.starts_with(word))
+            && !line.starts_with("mul.wide")
+            && !line.starts_with("mul.lo")
+    };
+    for image in IMAGES {
+        for kernel in kernels(image).filter(|kernel| kernel.name != "read_clock") {
+            let ((_, own), (_, twin)) = (entry(image, kernel.name), entry(image, kernel.traced_name));
+            let work = |body: &[&str]| body.iter().copied().filter(is_work).count();
+            assert_eq!(work(&own), work(&twin), "{} for {}", kernel.name, image.arch);
+            let readings: Vec<_> = (0..twin.len()).filter(|&at| twin[at].contains("%globaltimer")).collect();
+            let [first, last] = readings[..] else { panic!("{}: {readings:?}", kernel.traced_name) };
+            let between = twin[first..last].iter().filter(|line| is_work(line)).count();
+            assert_eq!(between, work(&twin), "{} for {}", kernel.traced_name, image.arch);
+            assert_eq!(count(&own, "%globaltimer;"), 0, "{}", kernel.name);
         }
     }
 }

@@ -257,6 +257,42 @@ mod tests {
         check_verdict(no_serial, Verdict::Fail);
     }
 
+    /// A diamond of two branches by the clock, ns, and room for it.
+    fn diamond(first_branch: u64) -> ([Interval; 4], Room) {
+        let ran = |start_ns, end_ns| Interval { start_ns, end_ns };
+        let (start, end) = (first_branch, first_branch + 500_000);
+        let branches = [ran(start, end), ran(start + 9, end + 9)];
+        let ran = [ran(0, 500_000), branches[0], branches[1], ran(end + 2000, end + 6000)];
+        (ran, Room { branches: 2, blocks: 8, resident: 16 })
+    }
+
+    fn verdicts(gates: &[Gate]) -> Vec<Verdict> {
+        gates.iter().map(|gate| gate.verdict).collect()
+    }
+
+    #[test]
+    fn a_timeline_shows_whether_branches_ran_side_by_side_and_after_what_feeds_them() {
+        use Verdict::{Fail, NotGated, Pass};
+        let (right, room) = diamond(501_000);
+        assert_eq!(verdicts(&right_order(&right, room, 32)), [Pass; 3]);
+        assert_eq!(verdicts(&broken_order(&right, room)), [Fail]);
+        let (early, _) = diamond(5_000);
+        assert_eq!(verdicts(&right_order(&early, room, 32)), [Pass, Fail, Pass]);
+        assert_eq!(verdicts(&broken_order(&early, room)), [Pass]);
+        let [upstream, one, _, join] = right;
+        let queued = Interval { start_ns: one.end_ns, end_ns: one.end_ns + 500_000 };
+        assert_eq!(verdicts(&right_order(&[upstream, one, queued, join], room, 32)), [Fail, Pass, Fail]);
+
+        let full = Room { resident: 15, ..room };
+        assert_eq!(verdicts(&right_order(&right, full, 32)), [NotGated, Pass, Pass]);
+        assert_eq!(verdicts(&broken_order(&right, full)), [NotGated]);
+        let short = right
+            .map(|Interval { start_ns, end_ns }| Interval { start_ns: start_ns / 11, end_ns: end_ns / 11 });
+        assert_eq!(verdicts(&right_order(&short, room, 32)), [NotGated, Pass, Pass]);
+        assert_eq!(verdicts(&broken_order(&short, room)), [NotGated]);
+        assert_eq!(right_order(&[], room, 32), []);
+    }
+
     #[test]
     fn too_few_sms_are_not_gated_and_24_are() {
         for (serial_ms, gated) in [(4.0, Verdict::Pass), (2.0, Verdict::Fail)] {

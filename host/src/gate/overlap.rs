@@ -17,12 +17,13 @@ pub struct Interval {
 }
 
 impl Interval {
-    fn length_ns(self) -> u64 {
+    /// How long it ran.
+    pub fn length_ns(self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
 
     /// How long both ran.
-    fn shared_ns(self, other: Interval) -> u64 {
+    pub fn shared_ns(self, other: Interval) -> u64 {
         self.end_ns.min(other.end_ns).saturating_sub(self.start_ns.max(other.start_ns))
     }
 }

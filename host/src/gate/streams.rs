@@ -1,5 +1,6 @@
 //! The gates of the streams lesson: four ratios of times from one run, and the proof that the spin really spins.
 
+use super::overlap::{self, Interval};
 use super::{Gate, MIN_SM_COUNT};
 
 /// The most that two streams may take, as a multiple of the spin that they hide the sweeps behind.
@@ -10,6 +11,9 @@ pub const TRAP_TOLERANCE: f64 = 0.05;
 pub const MIN_SAVING: f64 = 1.2;
 /// The least that two full grids take, as a fraction of both alone.
 pub const MIN_FULL: f64 = 0.90;
+/// The least part of the blocks that a card holds which are resident on average, when grids leave no room for another of
+/// their size.
+pub const MIN_HELD: f64 = 0.5;
 /// How far twice the steps may be from twice the time, relative to it.
 pub const LINEAR_TOLERANCE: f64 = 0.10;
 
@@ -91,6 +95,40 @@ pub fn streams(times: &Times, sm_count: u32) -> [Gate; 5] {
     ]
 }
 
+/// Whether the sweeps waited for the spin. `ran` is when they ran, in the order of submission: the spin, then the sweeps.
+pub fn one_after_the_other(ran: &[Interval], step_ns: u64) -> Gate {
+    let Some((spin, sweeps)) = ran.split_first() else { return overlap::side_by_side("kernels", ran) };
+    let sweeps = overlap::hull(sweeps).unwrap_or(*spin);
+    overlap::after("the first sweep", sweeps, "the spin", *spin, step_ns)
+}
+
+/// Whether the sweeps ran while the spin did; `ran` as for [`one_after_the_other`].
+pub fn hidden_sweeps(ran: &[Interval]) -> Gate {
+    let Some((spin, sweeps)) = ran.split_first() else { return overlap::side_by_side("kernels", ran) };
+    overlap::hidden("the sweeps", sweeps, "the spin", *spin)
+}
+
+/// Whether full grids left no room for one another. `ran` is when they ran: those of one stream, then as many of the other;
+/// `blocks` is when their blocks did, of which the card holds `resident` at once.
+pub fn no_room(ran: &[Interval], blocks: &[Interval], resident: u32) -> Gate {
+    let (one, other) = ran.split_at(ran.len() / 2);
+    let Some(all) = overlap::hull(ran) else { return overlap::side_by_side("full grids", ran) };
+    let shared: u64 = one.iter().flat_map(|a| other.iter().map(|b| a.shared_ns(*b))).sum();
+    let held: u64 = blocks.iter().map(|block| block.length_ns()).sum();
+    let held = held as f64 / all.length_ns() as f64;
+    let sentence = format!(
+        "timeline: grids of both streams were under way at once for {:.1} us of {:.1} us, and on average {held:.0} of the \
+         {resident} blocks that the card holds were resident",
+        shared as f64 / 1e3,
+        all.length_ns() as f64 / 1e3
+    );
+    if held >= MIN_HELD * f64::from(resident) {
+        Gate::pass(format!("{sentence}: there was no room for both"))
+    } else {
+        Gate::fail(format!("{sentence}: there was room for both"))
+    }
+}
+
 /// Passes when `value` is in the range; a time that is not a number never is.
 fn within(value: f64, range: std::ops::RangeInclusive<f64>, holds: String, fails: String) -> Gate {
     if range.contains(&value) { Gate::pass(holds) } else { Gate::fail(fails) }
@@ -99,6 +137,7 @@ fn within(value: f64, range: std::ops::RangeInclusive<f64>, holds: String, fails
 #[cfg(test)]
 mod tests {
     use super::super::Verdict;
+    use super::super::tests::check;
     use super::*;
 
     /// As an H200 would have it, in milliseconds.
@@ -123,6 +162,31 @@ mod tests {
         let mut want = [Verdict::Pass; 5];
         want[gate] = Verdict::Fail;
         assert_eq!(verdicts(times, 132), want, "{:?}", streams(&times, 132));
+    }
+
+    #[test]
+    fn sweeps_wait_or_hide_or_leave_no_room_by_when_they_ran() {
+        let ran = |start_ns, end_ns| Interval { start_ns, end_ns };
+        let (spin, beside, behind) = (ran(0, 1000), ran(100, 900), ran(1010, 1400));
+        assert_eq!(hidden_sweeps(&[spin, beside, beside]).verdict, Verdict::Pass);
+        assert_eq!(hidden_sweeps(&[spin, beside, behind]).verdict, Verdict::Fail);
+        assert_eq!(one_after_the_other(&[spin, behind, behind], 32).verdict, Verdict::Pass);
+        assert_eq!(one_after_the_other(&[spin, behind, beside], 32).verdict, Verdict::Fail);
+
+        // Each grid's two blocks run for half of the time, on a card that holds two or five.
+        let (grids, blocks) =
+            ([ran(0, 600), ran(500, 1000)], [ran(0, 500), ran(0, 500), ran(500, 1000), ran(500, 1000)]);
+        check(
+            no_room(&grids, &blocks, 2),
+            Verdict::Pass,
+            "timeline: grids of both streams were under way at once for 0.1 us of 1.0 us, and on average 2 of the 2 blocks \
+             that the card holds were resident: there was no room for both",
+        );
+        assert_eq!(no_room(&grids, &blocks, 4).verdict, Verdict::Pass);
+        assert_eq!(no_room(&grids, &blocks, 5).verdict, Verdict::Fail);
+        for gate in [hidden_sweeps(&[]), one_after_the_other(&[], 32), no_room(&[], &[], 2)] {
+            assert_eq!(gate.verdict, Verdict::NotGated, "{gate}");
+        }
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl Findings {
 
     fn introduce(&self, report: Report) {
         self.setting.say(report);
-        let args::ForkJoin { elems, blocks, iters, branches, common: args::Common { repeat, .. } } =
+        let args::ForkJoin { elems, blocks, iters, branches, common: args::Common { repeat, .. }, .. } =
             &self.parameters;
         report.say(format!(
             "parameters: {} elements, {blocks} grind blocks of {THREADS}, {iters} iterations, {branches} branches, \

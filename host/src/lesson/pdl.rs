@@ -11,12 +11,16 @@
 use clap::ValueEnum;
 use gpu::pdl as kernels;
 use serde::Serialize;
+use timeline::model::Timeline;
 
+use super::watched::Watched;
 use super::{Gates, Outcome, Setting};
 use crate::args::{self, Trigger};
+use crate::band::intervals;
 use crate::compare::compare;
-use crate::gate::correctness;
+use crate::gate::overlap::Interval;
 use crate::gate::pdl::bit_identical;
+use crate::gate::{Gate, correctness};
 use crate::lesson::timing::time;
 use crate::measure::Statistics;
 use crate::reference::pdl::pair;
@@ -32,6 +36,11 @@ const TOLERANCE: f32 = 1e-5;
 /// about 4 for arithmetic on compute capability 7.x and later).
 const FMA_CYCLES: f64 = 4.0;
 
+/// Pairs of a traced run.
+const TRACED_PAIRS: u32 = 3;
+/// The grid that covers the elements that were asked for.
+const GIVEN: &str = "given";
+
 /// What the lesson found, as its JSON document has it. What would come after a failed gate is absent.
 #[derive(Debug, Serialize)]
 pub struct Findings {
@@ -41,6 +50,8 @@ pub struct Findings {
     parameters: args::Pdl,
     gates: Gates,
     cells: Vec<Cell>,
+    #[serde(flatten)]
+    watched: Watched,
 }
 
 /// The two modes on one grid with the trigger in one place.
@@ -57,11 +68,19 @@ pub struct Cell {
     pdl_over_baseline: f64,
     /// Fused multiply-adds alone, one run of all pairs, when secondary and primary overlap as far as they can.
     floor_ms: f64,
+    /// How long after its primary's end a secondary starts.
+    baseline_gap_us: f64,
+    /// The same with the attribute; below zero, before the end.
+    pdl_gap_us: f64,
 }
 
 impl Outcome for Findings {
     fn passed(&self) -> bool {
         self.gates.passed()
+    }
+
+    fn timeline(&self) -> Option<&Timeline> {
+        Some(self.watched.timeline())
     }
 }
 
@@ -79,6 +98,7 @@ pub fn run(context: &Context, options: &args::Pdl, report: Report) -> Result<Fin
         parameters: options.clone(),
         gates: Gates::default(),
         cells: Vec::new(),
+        watched: Watched::new(context, "pdl", options.common.order, report),
     };
     findings.setting.say(report);
     findings.fill(context, report)?;
@@ -115,11 +135,11 @@ impl<'c> Pipeline<'c> {
     }
 
     /// All pairs. The secondary is launched the same way in both modes; one value of one attribute is what differs.
-    fn submit(&self, may_start_early: bool) -> Result<(), Error> {
+    fn submit(&self, pairs: u32, may_start_early: bool) -> Result<(), Error> {
         let primary = Launch::new(self.blocks, THREADS);
         let secondary = primary
             .with(Attributes { programmatic_stream_serialization: Some(may_start_early), priority: None });
-        for _ in 0..self.pairs {
+        for _ in 0..pairs {
             self.stream.launch(&primary, self.produce())?;
             self.stream.launch(&secondary, kernels::combine_stage(&self.mid, &self.y, &self.out))?;
         }
@@ -141,7 +161,7 @@ impl<'c> Pipeline<'c> {
         for buffer in [&self.mid, &self.aux, &self.out] {
             self.stream.zero(buffer)?;
         }
-        self.submit(may_start_early)?;
+        self.submit(self.pairs, may_start_early)?;
         self.stream.synchronize()?;
         let mut out = vec![0.0; self.out.len()];
         self.out.copy_to(&mut out)?;
@@ -174,20 +194,21 @@ impl Findings {
         ));
         if !sweep {
             report.say(format!("trigger: {}", name_of(trigger)));
-            if let Some(cell) = self.cell(context, "given", elems, trigger, report)? {
+            if let Some(cell) = self.cell(context, GIVEN, elems, trigger, report)? {
                 cell.say(pairs, report);
                 self.cells.push(cell);
             }
+            report.picture(self.watched.timeline());
             return Ok(());
         }
         let wave = context.resident_blocks(kernels::produce_stage::KERNEL, THREADS)?;
         let grids = [
             ("one block per SM", context.card().sms as usize * THREADS as usize),
             ("one wave", wave as usize * THREADS as usize),
-            ("given", elems),
+            (GIVEN, elems),
         ];
         report.say(
-            "trigger  grid               blocks  baseline us/pair  pdl us/pair  pdl/baseline  floor us/pair",
+            "trigger  grid               blocks  baseline us/pair  pdl us/pair  pdl/baseline  floor us/pair  start, base  , pdl",
         );
         for (grid, elems) in grids {
             for trigger in Trigger::value_variants() {
@@ -200,7 +221,7 @@ impl Findings {
         report.say(
             "floor: the fused multiply-adds alone, with the secondary's prologue beside the primary's epilogue. Far above \
              it, launching is the limit and an early start hides some of that; near it, the card is busy to the end and \
-             there is little to hide",
+             there is little to hide. The last two: when a secondary starts, in us from its primary's end",
         );
         Ok(())
     }
@@ -219,21 +240,22 @@ impl Findings {
         {
             let _range = Range::new(context, "verify");
             let (x, y) = inputs(elems);
-            let baseline = pipeline.result(false)?;
+            let baseline = self.checked(context, &pipeline, false, report)?;
             let comparison = compare(&baseline, &pair(&x, &y).out, TOLERANCE);
             if !self.gates.hold(correctness("baseline", &comparison), report) {
                 return Ok(None);
             }
-            let early = pipeline.result(true)?;
+            let early = self.checked(context, &pipeline, true, report)?;
             if !self.gates.hold(bit_identical("pdl", &baseline, &early), report) {
                 return Ok(None);
             }
         }
         let timed = |name, early| {
             let _range = Range::new(context, name);
-            time(context, &pipeline.stream, repeat, || pipeline.submit(early))
+            time(context, &pipeline.stream, repeat, || pipeline.submit(pairs, early))
         };
         let (baseline, pdl) = (timed("baseline", false)?, timed("pdl", true)?);
+        let drawn = grid == GIVEN;
         Ok(Some(Cell {
             trigger,
             grid,
@@ -244,7 +266,45 @@ impl Findings {
             pdl_over_baseline: pdl.median_ms / baseline.median_ms,
             floor_ms: f64::from(pairs)
                 * floor_ms(elems, context.card().fma_lanes(), context.card().clock_khz),
+            baseline_gap_us: self.gap_us(context, &pipeline, false, drawn, report)?,
+            pdl_gap_us: self.gap_us(context, &pipeline, true, drawn, report)?,
         }))
+    }
+
+    /// The output of one run, whose order is looked at.
+    fn checked(
+        &mut self,
+        context: &Context,
+        pipeline: &Pipeline<'_>,
+        early: bool,
+        report: Report,
+    ) -> Result<Vec<f32>, Error> {
+        let mut out = Vec::new();
+        let log = self.watched.log(context, || pipeline.result(early).map(|result| out = result))?;
+        self.watched.look(mode(early), 0, log.as_ref(), &mut self.gates, report);
+        Ok(out)
+    }
+
+    /// How long after the end of its primary a secondary starts, microseconds: below zero, before it. The median of a few
+    /// pairs, by the card's own clock.
+    fn gap_us(
+        &mut self,
+        context: &Context,
+        pipeline: &Pipeline<'_>,
+        early: bool,
+        drawn: bool,
+        report: Report,
+    ) -> Result<f64, Error> {
+        let (pairs, warmups) = (pipeline.pairs.min(TRACED_PAIRS), self.parameters.common.repeat.warmups());
+        let name = format!("{}, trigger {}", mode(early), name_of(pipeline.trigger));
+        let submit = || pipeline.submit(pairs, early);
+        let (band, _) = self.watched.trace(context, &name, warmups, submit, report)?;
+        let gaps = gaps_us(&intervals(&band));
+        let gap = Statistics::of(&gaps).unwrap_or(Statistics::UNKNOWN).median_ms;
+        if drawn {
+            self.watched.draw(band, &[Gate::not_gated(format!("a secondary starts {}", relative(gap)))]);
+        }
+        Ok(gap)
     }
 }
 
@@ -256,19 +316,24 @@ impl Cell {
             report.time(&format!("{name}:"), per_pair);
         }
         report.say(format!("pdl/baseline: {pdl_over_baseline:.3}"));
+        for (name, gap) in [("baseline", self.baseline_gap_us), ("pdl", self.pdl_gap_us)] {
+            report.say(format!("{name}: a secondary starts {}", relative(gap)));
+        }
     }
 
     fn row(&self, pairs: u32) -> String {
         let us = |ms: f64| 1e3 * ms / f64::from(pairs);
         format!(
-            "{:7}  {:16}  {:>7}  {:16.2}  {:11.2}  {:12.3}  {:13.2}",
+            "{:7}  {:16}  {:>7}  {:16.2}  {:11.2}  {:12.3}  {:13.2}  {:+11.1}  {:+6.1}",
             name_of(self.trigger),
             self.grid,
             self.blocks,
             us(self.baseline.median_ms),
             us(self.pdl.median_ms),
             self.pdl_over_baseline,
-            us(self.floor_ms)
+            us(self.floor_ms),
+            self.baseline_gap_us,
+            self.pdl_gap_us
         )
     }
 }
@@ -280,6 +345,22 @@ fn floor_ms(elems: usize, lanes: u32, clock_khz: u32) -> f64 {
     let by_lanes = 3.0 * steps * elems as f64 / f64::from(lanes);
     let by_chain = 2.0 * steps * FMA_CYCLES;
     by_lanes.max(by_chain) / f64::from(clock_khz)
+}
+
+/// From the end of each primary to the start of its secondary, microseconds.
+fn gaps_us(ran: &[Interval]) -> Vec<f64> {
+    let gap = |pair: &[Interval]| (pair[1].start_ns as f64 - pair[0].end_ns as f64) / 1e3;
+    ran.chunks_exact(2).map(gap).collect()
+}
+
+/// Such a gap in words.
+fn relative(gap_us: f64) -> String {
+    let word = if gap_us < 0.0 { "before" } else { "after" };
+    format!("{:.1} us {word} its primary's end", gap_us.abs())
+}
+
+fn mode(early: bool) -> &'static str {
+    if early { "pdl" } else { "baseline" }
 }
 
 fn blocks_for(elems: usize) -> u32 {

@@ -8,13 +8,16 @@
 //! as long as one stream; two full grids take as long as both alone.
 
 use serde::Serialize;
+use timeline::model::{Band, Timeline};
 
 use super::lanes::{Lanes, Plan, SMALL_BLOCKS, THREADS, WAVES};
 use super::timing::time_drained;
+use super::watched::Watched;
 use super::{Gates, Outcome, Setting};
 use crate::args;
-use crate::gate::equality;
-use crate::gate::streams::{Times, streams};
+use crate::band::{block_intervals, intervals};
+use crate::gate::streams::{self as gates, Times, streams};
+use crate::gate::{Gate, equality};
 use crate::measure::Statistics;
 use crate::reference::streams as reference;
 use crate::report::{Report, thousands};
@@ -40,6 +43,8 @@ pub struct Findings {
     gates: Gates,
     spin_steps: Option<u32>,
     regions: Vec<Region>,
+    #[serde(flatten)]
+    watched: Watched,
 }
 
 /// One timed region.
@@ -52,6 +57,10 @@ struct Region {
 impl Outcome for Findings {
     fn passed(&self) -> bool {
         self.gates.passed()
+    }
+
+    fn timeline(&self) -> Option<&Timeline> {
+        Some(self.watched.timeline())
     }
 }
 
@@ -70,12 +79,15 @@ pub fn run(context: &Context, options: &args::Streams, report: Report) -> Result
         gates: Gates::default(),
         spin_steps: None,
         regions: Vec::new(),
+        watched: Watched::new(context, "streams", options.common.order, report),
     };
     findings.introduce(report);
     let input: Vec<f32> = (0..findings.plan.elems).map(|i| (i % 8192) as f32).collect();
     let lanes = Lanes::new(context, findings.plan, &input)?;
     if findings.check(&lanes, &input, report)? {
-        findings.time(context, &lanes, report)?;
+        let steps = findings.time(context, &lanes, report)?;
+        findings.trace(context, &lanes, steps, report)?;
+        report.picture(findings.watched.timeline());
     }
     Ok(findings)
 }
@@ -139,7 +151,7 @@ impl Findings {
     }
 
     /// The seven regions, and the spin with twice the steps.
-    fn time(&mut self, context: &Context, lanes: &Lanes<'_>, report: Report) -> Result<(), Error> {
+    fn time(&mut self, context: &Context, lanes: &Lanes<'_>, report: Report) -> Result<u32, Error> {
         let steps = match self.parameters.spin_steps {
             Some(steps) => steps,
             None => self.choose_steps(lanes)?,
@@ -164,7 +176,52 @@ impl Findings {
         for gate in streams(&times, context.card().sms) {
             self.gates.hold_overlap(gate, context, report);
         }
+        Ok(steps)
+    }
+
+    /// Runs the parts once more with traced kernels: which edges are missing in them, and what ran side by side.
+    fn trace(
+        &mut self,
+        context: &Context,
+        lanes: &Lanes<'_>,
+        steps: u32,
+        report: Report,
+    ) -> Result<(), Error> {
+        let warmups = self.parameters.common.repeat.warmups();
+
+        let submit = || lanes.two_streams(steps);
+        let band = self.traced("part2-two-streams", context, warmups, submit, report)?;
+        let gate = gates::hidden_sweeps(&intervals(&band));
+        self.draw(context, band, gate, report);
+
+        let submit = || lanes.legacy_trap(steps);
+        let band = self.traced("part3-legacy-trap", context, warmups, submit, report)?;
+        let gate = gates::one_after_the_other(&intervals(&band), self.watched.step_ns());
+        self.draw(context, band, gate, report);
+
+        let submit = || lanes.two_full_grids();
+        let band = self.traced("part4-two-full-grids", context, warmups, submit, report)?;
+        let gate = gates::no_room(&intervals(&band), &block_intervals(&band), self.plan.resident_blocks);
+        self.draw(context, band, gate, report);
         Ok(())
+    }
+
+    fn traced(
+        &mut self,
+        name: &str,
+        context: &Context,
+        warmups: u32,
+        submit: impl Fn() -> Result<(), Error>,
+        report: Report,
+    ) -> Result<Band, Error> {
+        let (band, log) = self.watched.trace(context, name, warmups, submit, report)?;
+        self.watched.look(name, 0, Some(&log), &mut self.gates, report);
+        Ok(band)
+    }
+
+    fn draw(&mut self, context: &Context, band: Band, gate: Gate, report: Report) {
+        self.watched.draw(band, std::slice::from_ref(&gate));
+        self.gates.hold_overlap(gate, context, report);
     }
 
     /// Times a region, prints it, and returns the median.

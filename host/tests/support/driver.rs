@@ -112,8 +112,8 @@ impl Driver {
         own.max(*idle_us)
     }
 
-    /// Puts a kernel on the stream's time line.
-    fn place(&mut self, stream: usize, cost: Cost) {
+    /// Puts a kernel on the stream's time line, and says when it runs, ns.
+    fn place(&mut self, stream: usize, cost: Cost) -> [u64; 2] {
         let mut start = self.ready(stream);
         if self.one_at_a_time {
             start = start.max(self.state.last_end_us);
@@ -124,6 +124,7 @@ impl Driver {
         }
         self.state.last_end_us = start + cost.us;
         self.state.ready_us.insert(stream, start + cost.us);
+        [start, start + cost.us].map(|us| (1e3 * us) as u64)
     }
 
     /// Runs a kernel now, and puts it on the time line.
@@ -131,13 +132,31 @@ impl Driver {
     /// # Safety
     ///
     /// As for `kernels::run`.
-    unsafe fn launch(&mut self, function: usize, arguments: *mut *mut u64, stream: usize) -> Result<(), u32> {
-        let name = self.state.functions.get(&function).cloned().ok_or(400_u32)?;
+    unsafe fn launch(
+        &mut self,
+        function: usize,
+        arguments: *mut *mut u64,
+        stream: usize,
+        (grid, block): (u32, u32),
+    ) -> Result<(), u32> {
+        let entry = self.state.functions.get(&function).cloned().ok_or(400_u32)?;
+        let name = entry.trim_end_matches("_traced");
         let spoiled = self.spoiled_launch == Some(self.state.launches);
         self.state.launches += 1;
         // SAFETY: the caller's.
-        let cost = unsafe { kernels::run(&name, arguments, spoiled, self.folds_the_spin) };
-        self.place(stream, cost);
+        let cost = unsafe { kernels::run(name, arguments, spoiled, self.folds_the_spin) };
+        let [start, end] = self.place(stream, cost);
+        if name != entry {
+            let sms = self.sms.unsigned_abs();
+            let warps = block.div_ceil(32);
+            let records: Vec<u64> =
+                (0..grid * warps).flat_map(|warp| [start, end, u64::from(warp / warps % sms)]).collect();
+            // SAFETY: the last argument of a twin is the address of a record for each warp.
+            unsafe {
+                let address = **arguments.add(kernels::slots(name));
+                (address as *mut u64).copy_from_nonoverlapping(records.as_ptr(), records.len());
+            }
+        }
         Ok(())
     }
 }
@@ -325,7 +344,7 @@ functions! {
     }
     cuMemcpyDtoDAsync_v2(to: usize, from: usize, bytes: usize, stream: usize) @ format!("{stream:x}") => |driver| {
         unsafe { (to as *mut u8).copy_from_nonoverlapping(from as *const u8, bytes) }
-        driver.place(stream, Cost { us: 80.0, fills_the_card: true })
+        driver.place(stream, Cost { us: 80.0, fills_the_card: true });
     }
     cuOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks: *mut c_int, function: usize, threads: c_int, shared: usize
@@ -333,12 +352,12 @@ functions! {
     cuLaunchKernel(
         function: usize, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint, shared: c_uint,
         stream: usize, arguments: *mut *mut u64, extra: *mut c_void
-    ) @ format!("{gx}x{bx} {stream:x}") => |driver| { unsafe { driver.launch(function, arguments, stream) }? }
+    ) @ format!("{gx}x{bx} {stream:x}") => |driver| { unsafe { driver.launch(function, arguments, stream, (gx, bx)) }? }
     cuLaunchKernelEx(
         config: *const CUlaunchConfig, function: usize, arguments: *mut *mut u64, extra: *mut c_void
     ) @ unsafe { attributes(config) } => |driver| {
-        let stream = unsafe { (*config).stream };
-        unsafe { driver.launch(function, arguments, stream.as_raw().addr()) }?
+        let (stream, shape) = unsafe { ((*config).stream, ((*config).grid_dim_x, (*config).block_dim_x)) };
+        unsafe { driver.launch(function, arguments, stream.as_raw().addr(), shape) }?
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::slice;
 
+use cuda_std::abi::Kernel;
 use host::reference;
 
 /// What a kernel costs on the tests' card.
@@ -14,6 +15,26 @@ pub struct Cost {
     pub us: f64,
     /// No other such kernel runs beside it.
     pub fills_the_card: bool,
+}
+
+/// Every kernel that the lessons launch.
+const KERNELS: &[&Kernel] = &[
+    gpu::clock::read_clock::KERNEL,
+    gpu::forkjoin::grind_fma::KERNEL,
+    gpu::forkjoin::sum_four::KERNEL,
+    gpu::streams::spin_lcg::KERNEL,
+    gpu::streams::sweep_add::KERNEL,
+    gpu::streams::sweep_scale::KERNEL,
+    gpu::pdl::produce_stage::KERNEL,
+    gpu::pdl::produce_stage_early::KERNEL,
+    gpu::pdl::produce_stage_late::KERNEL,
+    gpu::pdl::produce_stage_never::KERNEL,
+    gpu::pdl::combine_stage::KERNEL,
+];
+
+/// The kernel's arguments.
+pub fn slots(name: &str) -> usize {
+    KERNELS.iter().find(|kernel| kernel.name == name).map_or(0, |kernel| kernel.slots().count())
 }
 
 /// Runs a kernel and returns what it costs. `spoiled` makes one element of its result wrong.
@@ -59,6 +80,11 @@ pub unsafe fn run(name: &str, arguments: *mut *mut u64, spoiled: bool, folds_the
                 out[17] ^= 1;
             }
             return few(if folds_the_spin { 800.0 } else { f64::from(steps) * 4e-3 });
+        }
+        "read_clock" => {
+            let out = unsafe { slice::from_raw_parts_mut(slot(0) as *mut u64, slot(1) as usize) };
+            out.iter_mut().zip(0..).for_each(|(out, i)| *out = 32 * i);
+            return few(2.0);
         }
         produce if produce.starts_with("produce_stage") => {
             let (x, mid, aux) = (shared(0, 1), shared(2, 1), shared(3, 1));
