@@ -13,6 +13,10 @@ use crate::submit::{Entry, Log, Operation, StreamKind};
 /// An edge that is missing, for a document.
 #[derive(Clone, Debug, Serialize)]
 pub struct MissingEdge {
+    /// The stream whose work it should leave; `the host` where it is the host's.
+    pub from: String,
+    /// The stream whose work should wait.
+    pub to: String,
     /// The report in words, over several lines: both operations, the cause and the repair.
     pub report: String,
     /// Further pairs of operations that the same edge would order.
@@ -25,10 +29,48 @@ pub fn missing_edges(log: &Log) -> Vec<MissingEdge> {
     stream_order::check(&program)
         .iter()
         .map(|finding| MissingEdge {
+            from: place(log, finding.race.first),
+            to: place(log, finding.race.second),
             report: finding.in_words(&program).to_string(),
             more: finding.more.len(),
         })
         .collect()
+}
+
+/// The reports of missing edges, for a person: of those that differ in the waiting stream alone, the first in full and the
+/// rest in a line.
+pub fn in_words(edges: &[MissingEdge]) -> String {
+    let apart_from_the_stream = |edge: &MissingEdge| edge.report.replace(&format!("`{}`", edge.to), "`*`");
+    let mut groups: Vec<(String, Vec<&MissingEdge>)> = Vec::new();
+    for edge in edges {
+        let key = apart_from_the_stream(edge);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(edge),
+            None => groups.push((key, vec![edge])),
+        }
+    }
+    let words = groups.iter().map(|(_, group)| {
+        let report = group[0].report.trim_end();
+        let names: Vec<_> = group[1..].iter().map(|edge| format!("`{}`", edge.to)).collect();
+        match names.as_slice() {
+            [] => report.to_owned(),
+            [name] => format!("{report}\n... and the same from `{}` to {name}", group[0].from),
+            [names @ .., last] => {
+                format!(
+                    "{report}\n... and the same from `{}` to {} and {last}",
+                    group[0].from,
+                    names.join(", ")
+                )
+            }
+        }
+    });
+    words.collect::<Vec<_>>().join("\n")
+}
+
+/// Where an operation runs.
+fn place(log: &Log, operation: usize) -> String {
+    let stream = log.entries[operation].operation.stream();
+    stream.map_or("the host", |stream| log.name(stream.0)).to_owned()
 }
 
 /// An edge, to be drawn. Operations are indices in the log's entries.

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -69,6 +71,57 @@ fn a_document_is_the_same_to_the_byte_in_every_run_with_any_number_of_threads() 
         );
         assert!(documents.iter().all(|other| *other == documents[0]), "{card}");
     }
+}
+
+/// A folder of its own for a test's files.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("streamlab-{name}-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn a_timeline_is_drawn_in_the_form_that_its_name_asks_for_and_is_the_same_in_every_run() {
+    let folder = folder("timeline");
+    for (name, begins) in [("a.svg", "<svg"), ("a.html", "<!DOCTYPE html>"), ("a.json", "{")] {
+        let drawings = [1, 2].map(|threads| {
+            let path = folder.join(name);
+            let output = host(&format!(
+                "forkjoin --device virtual {SMALL} --threads {threads} --timeline {}",
+                path.display()
+            ));
+            assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+            fs::read_to_string(&path).unwrap()
+        });
+        assert!(drawings[0].trim_start().starts_with(begins), "{name}");
+        assert!(drawings[0].contains("broken order") && drawings[0].contains("grind_fma"), "{name}");
+        assert_eq!(drawings[0], drawings[1], "{name}");
+    }
+    let names = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.count(), 3);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_timeline_that_cannot_be_written_is_refused_before_anything_runs_and_leaves_nothing() {
+    let folder = folder("no-timeline");
+    let path = folder.display();
+    for (file, says) in [
+        (format!("{path}/a.png"), "ends in .svg, .html or .json"),
+        (format!("{path}/svg"), "ends in .svg, .html or .json"),
+        (format!("{path}/missing/a.svg"), "No such file or directory"),
+    ] {
+        let output = host(&format!("forkjoin --device virtual --timeline {file}"));
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert_eq!((text(&output.stdout).as_str(), error.lines().count()), ("", 1), "{error}");
+        assert!(error.contains(says) && error.contains(&file), "{error}");
+    }
+    // A lesson that ends early draws nothing.
+    let output = host(&format!("pdl --device virtual:t4 --timeline {path}/a.svg"));
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

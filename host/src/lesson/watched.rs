@@ -7,7 +7,7 @@ use super::Gates;
 use crate::args::Order;
 use crate::band::band;
 use crate::gate::Gate;
-use crate::order::{MissingEdge, missing_edges};
+use crate::order::{MissingEdge, in_words, missing_edges};
 use crate::report::Report;
 use crate::submit::{Buffer, Context, Error, Launch, Log, Stream, StreamKind};
 
@@ -94,8 +94,8 @@ impl Watched {
             }
         };
         let goes_on = gates.hold(gate, report);
-        for edge in &edges {
-            report.say(edge.report.trim_end());
+        if !edges.is_empty() {
+            report.say(in_words(&edges));
         }
         self.missing_edges.push(Submission { order: name.to_owned(), expected, edges });
         goes_on
