@@ -1,5 +1,0 @@
-//! stub
-/// stub
-pub fn page(_timeline: &crate::model::Timeline) -> String {
-    String::new()
-}
