@@ -23,9 +23,9 @@ const NAMES: f64 = 116.0;
 /// Room for edges before the axis begins.
 const BEFORE: f64 = 44.0;
 /// Room for a name beside the last bar.
-const BEHIND: f64 = 86.0;
+const BEHIND: f64 = 134.0;
 /// Ticks of the axis, at most.
-const TICKS: u64 = 12;
+const TICKS: u64 = 15;
 
 /// Draws it as the text of an SVG file. The same timeline gives the same bytes.
 pub fn draw(timeline: &Timeline) -> String {

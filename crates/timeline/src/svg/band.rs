@@ -13,6 +13,8 @@ use crate::words;
 const MANY: usize = 10;
 /// The narrowest bar.
 const LEAST: f64 = 2.5;
+/// How near bars start or end for their edges to turn on one line.
+const TOGETHER: f64 = 24.0;
 /// Size of the text in and beside bars.
 const SMALL: f64 = 12.0;
 
@@ -47,7 +49,7 @@ pub(super) fn draw(page: &mut Page, axis: &Axis, band: &Band) {
 /// Brackets over the work of each range.
 fn ranges(page: &mut Page, axis: &Axis, band: &Band) {
     const SIZE: f64 = 11.0;
-    const LEVEL: f64 = 22.0;
+    const LEVEL: f64 = 26.0;
     let mut brackets: Vec<_> = band
         .ranges
         .iter()
@@ -101,7 +103,7 @@ impl<'b> Field<'b> {
         for edge in band.edges.iter().filter(|edge| edge.kind == EdgeKind::Missing) {
             // A missing edge carries its name in the gap beside the row that it leaves.
             if let Some((from, to)) = field.row_of(edge.from).zip(field.row_of(edge.to)) {
-                gaps[from + usize::from(to >= from)] = 22.0;
+                gaps[from + usize::from(to >= from)] = 26.0;
             }
         }
         let mut y = top;
@@ -215,15 +217,41 @@ impl<'b> Field<'b> {
     }
 
     fn edges(&self, page: &mut Page, axis: &Axis) {
-        // Edges that share an end share their way; others keep aside.
-        let mut aside = BTreeMap::new();
-        let mut labels: BTreeMap<(u64, u64), (f64, f64, Vec<&str>)> = BTreeMap::new();
-        for edge in &self.band.edges {
-            let Some((from, to)) = self.stops(axis, edge, &mut aside) else { continue };
+        let ends: Vec<_> = self
+            .band
+            .edges
+            .iter()
+            .map(|edge| (edge, self.leaves(axis, edge), self.arrives(axis, edge)))
+            .collect();
+        let mut sides = Sides::default();
+        let mut halos = String::new();
+        let mut arrows = String::new();
+        let mut labels: BTreeMap<(u64, u64), (Point, Vec<&str>)> = BTreeMap::new();
+        for &(edge, leaves, arrives) in &ends {
+            let Some((from_row, to_row)) = self.row_of(edge.from).zip(self.row_of(edge.to)) else { continue };
             let class = class(edge.kind);
-            let off_middle = if edge.kind == EdgeKind::Event { -2.5 } else { 0.0 };
+            let (nearest, share) = match edge.kind {
+                EdgeKind::Event => (12.0, 0.0),
+                EdgeKind::Missing => (15.0, 0.25),
+                EdgeKind::Empty => (20.0, -0.25),
+            };
+            // What has an end in common turns on one line, unless its other ends are far apart.
+            let alike = || ends.iter().filter(|other| other.0.kind == edge.kind);
+            let forks = || alike().filter(|other| other.0.from == edge.from);
+            let joins = || alike().filter(|other| other.0.to == edge.to);
+            let first =
+                forks().map(|other| other.2).filter(|x| *x > arrives - TOGETHER).fold(arrives, f64::min);
+            let last = joins().map(|other| other.1).filter(|x| *x < leaves + TOGETHER).fold(leaves, f64::max);
+            let is_fork = forks().count() >= joins().count();
+            let aside = nearest + sides.of(edge.kind, is_fork, if is_fork { edge.from } else { edge.to });
+            let height = |row: usize| self.lanes[row].middle() + share * self.lanes[row].height;
+            let out = if edge.from.slice.is_none() { leaves + 6.0 } else { last + aside };
+            let from = Stop { row: from_row, at: (leaves, height(from_row)), turn: out };
+            let to = Stop { row: to_row, at: (arrives, height(to_row)), turn: first - aside };
+            let off_middle = if edge.kind == EdgeKind::Missing { 7.0 } else { -2.0 };
             let way = route::way(&self.lanes, &self.gaps, from, to, off_middle);
             let path = route::path(&way);
+            halos += &path;
             let start = if edge.from.slice.is_none() {
                 let [x, y] = [from.at.0, from.at.1].map(number);
                 format!("<circle class=\"{class}-head\" cx=\"{x}\" cy=\"{y}\" r=\"2.5\"/>")
@@ -231,58 +259,54 @@ impl<'b> Field<'b> {
                 String::new()
             };
             let said = if edge.words.is_empty() { words::edge(self.band, edge) } else { edge.words.clone() };
-            page.put(&format!(
-                "<g><title>{}</title><path class=\"halo\" d=\"{path}\"/>{start}<path class=\"edge {class}\" \
-                 d=\"{path}\" marker-end=\"url(#{class})\"/></g>\n",
+            arrows += &format!(
+                "<g><title>{}</title>{start}<path class=\"edge {class}\" d=\"{path}\" marker-end=\"url(#{class})\"/></g>\n",
                 escaped(&said)
-            ));
+            );
             if edge.kind == EdgeKind::Missing {
-                let (x, y) = longest_run(&way);
-                let (_, _, names) = labels.entry((x.to_bits(), y.to_bits())).or_insert((x, y, Vec::new()));
+                let at = longest_run(&way);
+                let (_, names) = labels.entry((at.0.to_bits(), at.1.to_bits())).or_insert((at, Vec::new()));
                 if !names.contains(&edge.name.as_str()) {
                     names.push(&edge.name);
                 }
             }
         }
-        for (x, y, names) in labels.into_values() {
+        page.put(&format!("<path class=\"halo\" d=\"{halos}\"/>\n{arrows}"));
+        for ((x, y), names) in labels.into_values() {
             let text = clipped(&format!("missing: {}", names.join(", ")), 13.0, WIDTH / 2.0);
+            let x = x.max(LEFT + width(&text, 13.0) / 2.0);
             page.put(&format!(
                 "<text class=\"missing-name\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                number(x.max(LEFT + width(&text, 13.0) / 2.0)),
-                number(y + 4.5),
+                number(x),
+                number(y - 5.0),
                 escaped(&text)
             ));
         }
     }
 
-    /// Where an edge leaves and arrives, and where it turns there.
-    fn stops(
-        &self,
-        axis: &Axis,
-        edge: &Edge,
-        aside: &mut BTreeMap<(&'static str, bool, End), usize>,
-    ) -> Option<(Stop, Stop)> {
-        let (base, share) = match edge.kind {
-            EdgeKind::Event => (11.0, 0.0),
-            EdgeKind::Missing => (15.0, 0.25),
-            EdgeKind::Empty => (11.0, -0.25),
-        };
-        let mut stub = |leaves: bool, end: End| {
-            let n = aside.keys().filter(|key| key.0 == class(edge.kind) && key.1 == leaves).count();
-            base + 3.0 * (*aside.entry((class(edge.kind), leaves, end)).or_insert(n) % 4) as f64
-        };
-        // What comes from one slice turns at one distance before wherever it goes, and the reverse.
-        let (into, out) = (stub(true, edge.from), stub(false, edge.to));
-        let (from_row, to_row) = (self.row_of(edge.from)?, self.row_of(edge.to)?);
-        let (from_lane, to_lane) = (self.lanes.get(from_row)?, self.lanes.get(to_row)?);
-        let (x, out) = match self.bar_of(edge.from) {
-            Some(bar) => (bar.1, out),
-            None => (axis.left - BEFORE + 8.0, 6.0),
-        };
-        let from = Stop { row: from_row, at: (x, from_lane.middle() + share * from_lane.height), stub: out };
-        let x = self.bar_of(edge.to).map_or_else(|| axis.x(self.band.end_ns()), |bar| bar.0);
-        let to = Stop { row: to_row, at: (x, to_lane.middle() + share * to_lane.height), stub: into };
-        Some((from, to))
+    /// Where an edge leaves: at its slice's end, else before the axis.
+    fn leaves(&self, axis: &Axis, edge: &Edge) -> f64 {
+        self.bar_of(edge.from).map_or(axis.left - BEFORE + 6.0, |bar| bar.1)
+    }
+
+    /// Where it arrives: at its slice's start, else where the band ends.
+    fn arrives(&self, axis: &Axis, edge: &Edge) -> f64 {
+        self.bar_of(edge.to).map_or_else(|| axis.x(self.band.end_ns()), |bar| bar.0)
+    }
+}
+
+/// How far edges turn from where others of their kind do that have no end in common with them. Without it their lines would
+/// fall together.
+#[derive(Default)]
+struct Sides {
+    of: BTreeMap<(&'static str, bool, End), usize>,
+}
+
+impl Sides {
+    fn of(&mut self, kind: EdgeKind, is_fork: bool, end: End) -> f64 {
+        let n = self.of.keys().filter(|key| key.0 == class(kind)).count();
+        let n = *self.of.entry((class(kind), is_fork, end)).or_insert(n);
+        3.0 * (n % 4) as f64
     }
 }
 
@@ -291,10 +315,9 @@ fn seen(width: f64) -> f64 {
     if width > 4.0 { width - 1.0 } else { width }
 }
 
-/// The middle of a way's longest horizontal part.
-fn longest_run(way: &[Point]) -> Point {
+/// A way's longest horizontal part, as its left and its right end.
+fn longest_run(way: &[Point]) -> (Point, Point) {
     let runs = way.iter().zip(way.iter().skip(1)).filter(|(one, next)| one.1 == next.1);
-    let longest =
-        runs.max_by(|one, other| (one.0.0 - one.1.0).abs().total_cmp(&(other.0.0 - other.1.0).abs()));
-    longest.map_or((0.0, 0.0), |(one, next)| ((one.0 + next.0) / 2.0, one.1))
+    let longest = runs.max_by(|one, other| (one.0.0 - one.1.0).abs().total_cmp(&(other.0.0 - other.1.0).abs()));
+    longest.map_or(((0.0, 0.0), (0.0, 0.0)), |(&one, &next)| if one.0 < next.0 { (one, next) } else { (next, one) })
 }

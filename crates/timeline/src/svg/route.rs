@@ -39,30 +39,29 @@ pub(super) struct Stop {
     pub row: usize,
     /// Where.
     pub at: Point,
-    /// How far from there it turns.
-    pub stub: f64,
+    /// Where it turns.
+    pub turn: f64,
 }
 
 /// The corners of the best way from one stop to another. `aside` is how far from the middle of a gap it runs along it.
 pub(super) fn way(lanes: &[Lane], gaps: &[f64], from: Stop, to: Stop, aside: f64) -> Vec<Point> {
-    let (out, into) = (from.at.0 + from.stub, to.at.0 - to.stub);
     let down = to.row >= from.row;
     let near_from = gaps[if down { from.row + 1 } else { from.row }] + aside;
     let near_to = gaps[if to.row > from.row { to.row } else { to.row + 1 }] + aside;
+    let bend = |x| vec![from.at, (x, from.at.1), (x, to.at.1), to.at];
     let mut ways = Vec::new();
-    if from.row == to.row && from.at.0 < to.at.0 {
-        ways.push(vec![from.at, (into, from.at.1), (into, to.at.1), to.at]);
-    } else if from.row != to.row {
-        if into > from.at.0 {
-            ways.push(vec![from.at, (into, from.at.1), (into, to.at.1), to.at]);
-        }
-        if out < to.at.0 - CORNER {
-            ways.push(vec![from.at, (out, from.at.1), (out, to.at.1), to.at]);
-        }
+    if to.turn > from.at.0 {
+        ways.push(bend(to.turn));
     }
-    for gap in [near_from, near_to] {
-        ways.push(vec![from.at, (out, from.at.1), (out, gap), (into, gap), (into, to.at.1), to.at]);
+    if from.row != to.row && from.turn < to.at.0 - CORNER {
+        ways.push(bend(from.turn));
     }
+    // Out at the corner of the bar, back along the gap beside it, and in from the left.
+    let lane = &lanes[from.row];
+    let corner = (from.at.0 - 1.5, if down { lane.top + lane.height } else { lane.top });
+    ways.push(vec![corner, (corner.0, near_from), (to.turn, near_from), (to.turn, to.at.1), to.at]);
+    let turns = [(from.turn, from.at.1), (from.turn, near_to), (to.turn, near_to), (to.turn, to.at.1)];
+    ways.push([&[from.at], &turns[..], &[to.at]].concat());
     ways.into_iter().min_by_key(|way| crossed(lanes, way)).unwrap_or_default()
 }
 

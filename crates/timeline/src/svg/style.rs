@@ -51,7 +51,7 @@ text{font-family:system-ui,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-siz
 .event-head{fill:var(--event)}
 .empty-head{fill:var(--faint)}
 .missing-head{fill:var(--missing)}
-.missing-name{font-weight:600;fill:var(--missing);paint-order:stroke;stroke:var(--paper);stroke-width:5px}
+.missing-name{font-weight:600;fill:var(--missing);paint-order:stroke;stroke:var(--paper);stroke-width:3px}
 ";
 
 /// The class that gives what belongs to a stream its fill.

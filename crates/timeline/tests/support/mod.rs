@@ -59,7 +59,13 @@ pub fn range(name: &str, slices: &[usize]) -> Range {
 }
 
 pub fn timeline(title: &str, bands: Vec<Band>) -> Timeline {
-    Timeline { title: title.to_owned(), card: "virtual H200".to_owned(), is_virtual: true, step_ns: 32, bands }
+    Timeline {
+        title: title.to_owned(),
+        card: "virtual H200".to_owned(),
+        is_virtual: true,
+        step_ns: 32,
+        bands,
+    }
 }
 
 /// The diamond: upstream, `branches` side by side, their sum; `starts` are the branches', us.
@@ -73,7 +79,12 @@ fn diamond(name: &str, caption: &str, starts: &[u64], sms: u32, blocks: u32) -> 
     let end = starts.iter().max().unwrap() + 588;
     band.slices.push(with_blocks(slice("sum_four", 0, end, end + 4), blocks * 31, sms, 8));
     for branch in 1..=n {
-        band.edges.push(edge(EdgeKind::Event, &format!("done{branch}"), (branch, Some(branch)), (0, Some(n + 1))));
+        band.edges.push(edge(
+            EdgeKind::Event,
+            &format!("done{branch}"),
+            (branch, Some(branch)),
+            (0, Some(n + 1)),
+        ));
     }
     band
 }
@@ -109,7 +120,8 @@ pub fn forkjoin(sms: u32) -> Timeline {
     for branch in 1..=4 {
         broken.edges.push(edge(EdgeKind::Empty, "fork-too-early", (0, None), (branch, Some(branch))));
         let mut missing = edge(EdgeKind::Missing, "mid", (0, Some(0)), (branch, Some(branch)));
-        missing.words = format!("missing edge s0 -> s{branch}: bytes 0..4194304 of mid\n  cause: recorded too early");
+        missing.words =
+            format!("missing edge s0 -> s{branch}: bytes 0..4194304 of mid\n  cause: recorded too early");
         broken.edges.push(missing);
     }
     broken.ranges = vec![range("broken-order", &[0, 1, 2, 3, 4, 5])];
@@ -146,7 +158,12 @@ pub fn twenty() -> Timeline {
     }
     band.slices.push(with_blocks(slice("last", 0, 560, 700), 64, 16, 2));
     for stream in 1..20 {
-        band.edges.push(edge(EdgeKind::Event, &format!("done{stream}"), (stream, Some(stream)), (0, Some(20))));
+        band.edges.push(edge(
+            EdgeKind::Event,
+            &format!("done{stream}"),
+            (stream, Some(stream)),
+            (0, Some(20)),
+        ));
     }
     timeline("fan", vec![band])
 }
