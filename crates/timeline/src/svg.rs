@@ -4,6 +4,7 @@
 //! picture is also told in words, for a reader who cannot see it.
 
 mod band;
+mod edges;
 mod route;
 mod sms;
 mod style;
@@ -81,20 +82,19 @@ fn heading(page: &mut Page, timeline: &Timeline) {
         "measured"
     };
     page.text("faint", LEFT, &format!("{} · {times}", timeline.card));
-    let edges = || timeline.bands.iter().flat_map(|band| &band.edges);
+    let is_drawn = |kind| timeline.bands.iter().flat_map(|band| &band.edges).any(|edge| edge.kind == kind);
     let kinds = [
         (EdgeKind::Event, "event: waits for the end"),
         (EdgeKind::Empty, "wait that orders nothing"),
         (EdgeKind::Missing, "missing: nothing makes it wait"),
     ];
     let mut x = LEFT;
-    let used =
-        kinds.into_iter().filter(|(kind, _)| edges().any(|edge| edge.kind == *kind)).collect::<Vec<_>>();
+    let used = kinds.into_iter().filter(|(kind, _)| is_drawn(*kind)).collect::<Vec<_>>();
     if !used.is_empty() {
         page.down(26.0);
     }
     for (kind, meaning) in used {
-        let class = band::class(kind);
+        let class = edges::class(kind);
         let y = number(page.y - 4.0);
         page.put(&format!(
             "<path class=\"edge {class}\" d=\"M{} {y}h44\" marker-end=\"url(#{class})\"/>\n",

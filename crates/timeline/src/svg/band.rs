@@ -1,31 +1,19 @@
 //! A band: a row for each stream, its kernels as bars, its edges as arrows, its ranges as brackets above.
 
-use std::collections::BTreeMap;
-
-use super::route::{self, Lane, Point, Stop};
+use super::edges;
+use super::route::Lane;
 use super::text::{clipped, escaped, number, width, wrapped};
 use super::{Axis, BEFORE, LEFT, NAMES, Page, WIDTH, style};
 use crate::layout::{self, Lanes, Row};
-use crate::model::{Band, Edge, EdgeKind, End, Slice};
+use crate::model::{Band, EdgeKind, End, Slice};
 use crate::words;
 
 /// A band with more rows than this has lower ones.
 const MANY: usize = 10;
 /// The narrowest bar.
 const LEAST: f64 = 2.5;
-/// How near bars start or end for their edges to turn on one line.
-const TOGETHER: f64 = 24.0;
 /// Size of the text in and beside bars.
 const SMALL: f64 = 12.0;
-
-/// The class and the arrowhead of a kind of edge.
-pub(super) fn class(kind: EdgeKind) -> &'static str {
-    match kind {
-        EdgeKind::Event => "event",
-        EdgeKind::Empty => "empty",
-        EdgeKind::Missing => "missing",
-    }
-}
 
 /// Draws it below what the page has.
 pub(super) fn draw(page: &mut Page, axis: &Axis, band: &Band) {
@@ -40,7 +28,7 @@ pub(super) fn draw(page: &mut Page, axis: &Axis, band: &Band) {
     let field = Field::new(axis, band, page.y);
     field.streams(page, axis);
     field.bars(page);
-    field.edges(page, axis);
+    edges::draw(page, axis, &field);
     field.names(page);
     page.y = field.bottom();
     axis.labels(page);
@@ -79,12 +67,14 @@ fn ranges(page: &mut Page, axis: &Axis, band: &Band) {
 }
 
 /// Where a band's rows are.
-struct Field<'b> {
-    band: &'b Band,
+pub(super) struct Field<'b> {
+    /// The band.
+    pub band: &'b Band,
     rows: Vec<Row>,
-    lanes: Vec<Lane>,
+    /// The rows on the page.
+    pub lanes: Vec<Lane>,
     /// The middle of the gap above each row, and of the one below the last.
-    gaps: Vec<f64>,
+    pub gaps: Vec<f64>,
     /// For each slice its row and its place there.
     places: Vec<Option<(usize, usize)>>,
 }
@@ -126,14 +116,14 @@ impl<'b> Field<'b> {
     }
 
     /// The row in which an edge leaves or arrives: its slice's, else its stream's first.
-    fn row_of(&self, end: End) -> Option<usize> {
+    pub fn row_of(&self, end: End) -> Option<usize> {
         let of_slice =
             end.slice.and_then(|slice| self.places.get(slice).copied().flatten()).map(|(row, _)| row);
         of_slice.or_else(|| self.rows.iter().position(|row| row.stream == end.stream))
     }
 
     /// The bar at which an edge leaves or arrives.
-    fn bar_of(&self, end: End) -> Option<(f64, f64)> {
+    pub fn bar_of(&self, end: End) -> Option<(f64, f64)> {
         let (row, place) = self.places.get(end.slice?).copied().flatten()?;
         self.lanes.get(row)?.bars.get(place).copied()
     }
@@ -215,109 +205,9 @@ impl<'b> Field<'b> {
             page.put(&format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>\n", escaped(text)));
         }
     }
-
-    fn edges(&self, page: &mut Page, axis: &Axis) {
-        let ends: Vec<_> = self
-            .band
-            .edges
-            .iter()
-            .map(|edge| (edge, self.leaves(axis, edge), self.arrives(axis, edge)))
-            .collect();
-        let mut sides = Sides::default();
-        let mut halos = String::new();
-        let mut arrows = String::new();
-        let mut labels: BTreeMap<(u64, u64), (Point, Vec<&str>)> = BTreeMap::new();
-        for &(edge, leaves, arrives) in &ends {
-            let Some((from_row, to_row)) = self.row_of(edge.from).zip(self.row_of(edge.to)) else { continue };
-            let class = class(edge.kind);
-            let (nearest, share) = match edge.kind {
-                EdgeKind::Event => (12.0, 0.0),
-                EdgeKind::Missing => (15.0, 0.25),
-                EdgeKind::Empty => (20.0, -0.25),
-            };
-            // What has an end in common turns on one line, unless its other ends are far apart.
-            let alike = || ends.iter().filter(|other| other.0.kind == edge.kind);
-            let forks = || alike().filter(|other| other.0.from == edge.from);
-            let joins = || alike().filter(|other| other.0.to == edge.to);
-            let first =
-                forks().map(|other| other.2).filter(|x| *x > arrives - TOGETHER).fold(arrives, f64::min);
-            let last = joins().map(|other| other.1).filter(|x| *x < leaves + TOGETHER).fold(leaves, f64::max);
-            let is_fork = forks().count() >= joins().count();
-            let aside = nearest + sides.of(edge.kind, is_fork, if is_fork { edge.from } else { edge.to });
-            let height = |row: usize| self.lanes[row].middle() + share * self.lanes[row].height;
-            let out = if edge.from.slice.is_none() { leaves + 6.0 } else { last + aside };
-            let from = Stop { row: from_row, at: (leaves, height(from_row)), turn: out };
-            let to = Stop { row: to_row, at: (arrives, height(to_row)), turn: first - aside };
-            let off_middle = if edge.kind == EdgeKind::Missing { 7.0 } else { -2.0 };
-            let way = route::way(&self.lanes, &self.gaps, from, to, off_middle);
-            let path = route::path(&way);
-            halos += &path;
-            let start = if edge.from.slice.is_none() {
-                let [x, y] = [from.at.0, from.at.1].map(number);
-                format!("<circle class=\"{class}-head\" cx=\"{x}\" cy=\"{y}\" r=\"2.5\"/>")
-            } else {
-                String::new()
-            };
-            let said = if edge.words.is_empty() { words::edge(self.band, edge) } else { edge.words.clone() };
-            arrows += &format!(
-                "<g><title>{}</title>{start}<path class=\"edge {class}\" d=\"{path}\" marker-end=\"url(#{class})\"/></g>\n",
-                escaped(&said)
-            );
-            if edge.kind == EdgeKind::Missing {
-                let at = longest_run(&way);
-                let (_, names) = labels.entry((at.0.to_bits(), at.1.to_bits())).or_insert((at, Vec::new()));
-                if !names.contains(&edge.name.as_str()) {
-                    names.push(&edge.name);
-                }
-            }
-        }
-        page.put(&format!("<path class=\"halo\" d=\"{halos}\"/>\n{arrows}"));
-        for ((x, y), names) in labels.into_values() {
-            let text = clipped(&format!("missing: {}", names.join(", ")), 13.0, WIDTH / 2.0);
-            let x = x.max(LEFT + width(&text, 13.0) / 2.0);
-            page.put(&format!(
-                "<text class=\"missing-name\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                number(x),
-                number(y - 5.0),
-                escaped(&text)
-            ));
-        }
-    }
-
-    /// Where an edge leaves: at its slice's end, else before the axis.
-    fn leaves(&self, axis: &Axis, edge: &Edge) -> f64 {
-        self.bar_of(edge.from).map_or(axis.left - BEFORE + 6.0, |bar| bar.1)
-    }
-
-    /// Where it arrives: at its slice's start, else where the band ends.
-    fn arrives(&self, axis: &Axis, edge: &Edge) -> f64 {
-        self.bar_of(edge.to).map_or_else(|| axis.x(self.band.end_ns()), |bar| bar.0)
-    }
-}
-
-/// How far edges turn from where others of their kind do that have no end in common with them. Without it their lines would
-/// fall together.
-#[derive(Default)]
-struct Sides {
-    of: BTreeMap<(&'static str, bool, End), usize>,
-}
-
-impl Sides {
-    fn of(&mut self, kind: EdgeKind, is_fork: bool, end: End) -> f64 {
-        let n = self.of.keys().filter(|key| key.0 == class(kind)).count();
-        let n = *self.of.entry((class(kind), is_fork, end)).or_insert(n);
-        3.0 * (n % 4) as f64
-    }
 }
 
 /// The width of a bar with a seam before the next.
 fn seen(width: f64) -> f64 {
     if width > 4.0 { width - 1.0 } else { width }
-}
-
-/// A way's longest horizontal part, as its left and its right end.
-fn longest_run(way: &[Point]) -> (Point, Point) {
-    let runs = way.iter().zip(way.iter().skip(1)).filter(|(one, next)| one.1 == next.1);
-    let longest = runs.max_by(|one, other| (one.0.0 - one.1.0).abs().total_cmp(&(other.0.0 - other.1.0).abs()));
-    longest.map_or(((0.0, 0.0), (0.0, 0.0)), |(&one, &next)| if one.0 < next.0 { (one, next) } else { (next, one) })
 }
