@@ -156,7 +156,7 @@ fn stays_of_slice(slice: usize, blocks: &[Block], pause_ns: u64, stays: &mut Vec
         while resident.peek().is_some_and(|&Reverse(end)| end <= start_ns) {
             resident.pop();
         }
-        resident.push(Reverse(end_ns));
+        resident.push(Reverse(after(start_ns, end_ns)));
         if let Some(stay) = &mut open {
             stay.end_ns = stay.end_ns.max(end_ns);
             stay.blocks += 1;
@@ -186,5 +186,129 @@ fn share_the_row(mut stays: &mut [Stay]) {
             stay.lanes = lanes.len();
         }
         stays = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::strategy::Strategy;
+    use proptest::{prop_assert, prop_assert_eq, proptest};
+
+    use super::*;
+    use crate::model::{Slice, Stream};
+
+    fn band(sms: u32, slices: Vec<Slice>) -> Band {
+        let stream = |_| Stream { name: String::new(), kind: String::new() };
+        let streams = (0..3).map(stream).collect();
+        Band {
+            name: String::new(),
+            caption: String::new(),
+            streams,
+            sms,
+            slices,
+            edges: vec![],
+            ranges: vec![],
+        }
+    }
+
+    fn slice(stream: usize, start_ns: u64, end_ns: u64, blocks: Vec<Block>) -> Slice {
+        Slice { name: String::new(), stream, start_ns, end_ns, details: vec![], blocks }
+    }
+
+    fn blocks() -> impl Strategy<Value = Vec<Block>> {
+        let block = (0..3_u32, 0..50_u64, 0..20_u64);
+        vec(block.prop_map(|(sm, start_ns, length)| Block { sm, start_ns, end_ns: start_ns + length }), 0..20)
+    }
+
+    proptest! {
+        #[test]
+        fn each_slice_is_in_one_row_of_its_stream_and_overlaps_nothing_there(
+            slices in vec((0..3_usize, 0..50_u64, 0..20_u64), 0..30),
+        ) {
+            let slices = slices.into_iter().map(|(stream, start, length)| slice(stream, start, start + length, vec![]));
+            let band = band(1, slices.collect());
+            let rows = rows(&band);
+            let mut all: Vec<usize> = rows.iter().flat_map(|row| row.slices.iter().copied()).collect();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..band.slices.len()).collect::<Vec<_>>());
+            prop_assert!(rows.is_sorted_by_key(|row| (row.stream, row.lane)));
+            for row in &rows {
+                prop_assert!(row.slices.iter().all(|&slice| band.slices[slice].stream == row.stream));
+                for pair in row.slices.windows(2) {
+                    let [one, next] = [pair[0], pair[1]].map(|slice| &band.slices[slice]);
+                    prop_assert!(one.end_ns <= next.start_ns && one.start_ns < next.start_ns);
+                }
+            }
+        }
+
+        #[test]
+        fn ticks_are_round_and_as_many_as_fit(end_ns: u64, most in 1..40_u64) {
+            let step = tick_ns(end_ns, most);
+            let digits = step.to_string();
+            prop_assert!(matches!(digits.trim_end_matches('0'), "1" | "2" | "5"), "{}", step);
+            let ticks: Vec<_> = ticks_ns(end_ns, most).collect();
+            prop_assert!(ticks[0] == 0 && ticks.len() as u64 <= most + 1 && ticks.iter().all(|tick| *tick <= end_ns));
+            prop_assert!(step == 1 || ticks.len() as u64 > most / 3, "{} of {}", ticks.len(), most);
+        }
+
+        #[test]
+        fn what_is_widened_stays_in_order(
+            bars in vec((0..10_u32, 0..10_u32), 0..20), least in 0..9_u32,
+        ) {
+            let mut at = 0;
+            let bars: Vec<_> = bars.into_iter().map(|(pause, length)| {
+                let left = at + pause;
+                at = left + length;
+                (f64::from(left), f64::from(at))
+            }).collect();
+            let end = f64::from(at);
+            let wide = widened(&bars, f64::from(least), end);
+            for (bar, wide) in bars.iter().zip(&wide) {
+                prop_assert!(wide.0 <= bar.0 && bar.1 <= wide.1 && wide.1 <= end);
+            }
+            prop_assert!(wide.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{:?}", wide);
+        }
+
+        #[test]
+        fn stays_cover_the_blocks_and_nothing_else(one in blocks(), two in blocks(), pause in 0..5_u64) {
+            let band = band(3, vec![slice(0, 0, 70, one), slice(1, 0, 70, two)]);
+            let stays = stays(&band, pause);
+            for (index, slice) in band.slices.iter().enumerate() {
+                for block in &slice.blocks {
+                    let covers = |stay: &&Stay| stay.slice == index && stay.sm == block.sm
+                        && stay.start_ns <= block.start_ns && block.end_ns <= stay.end_ns;
+                    prop_assert_eq!(stays.iter().filter(covers).count(), 1);
+                }
+            }
+            for stay in &stays {
+                let of = band.slices[stay.slice].blocks.iter().filter(|block| {
+                    block.sm == stay.sm && stay.start_ns <= block.start_ns && block.end_ns <= stay.end_ns
+                });
+                let of: Vec<_> = of.collect();
+                prop_assert_eq!(of.len(), stay.blocks);
+                prop_assert_eq!(of.iter().map(|block| block.start_ns).min(), Some(stay.start_ns));
+                prop_assert_eq!(of.iter().map(|block| block.end_ns).max(), Some(stay.end_ns));
+                let at_once = |at: u64| of.iter().filter(move |block| block.start_ns <= at && at < after(block.start_ns, block.end_ns));
+                prop_assert_eq!((0..80).map(|at| at_once(at).count()).max(), Some(stay.most));
+                let hides = |other: &&Stay| other.sm == stay.sm && other.start_ns < after(stay.start_ns, stay.end_ns)
+                    && stay.start_ns < after(other.start_ns, other.end_ns);
+                for other in stays.iter().filter(hides).filter(|other| *other != stay) {
+                    prop_assert!(other.lane != stay.lane && other.lanes == stay.lanes && stay.lane < stay.lanes);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_is_divided_only_while_it_is_shared() {
+        let block = |start_ns, end_ns| vec![Block { sm: 0, start_ns, end_ns }];
+        let slices = [(0, 10), (10, 20), (15, 25), (25, 30)]
+            .map(|(start, end)| slice(0, start, end, block(start, end)));
+        let lanes = stays(&band(1, slices.to_vec()), 0)
+            .iter()
+            .map(|stay| (stay.lane, stay.lanes))
+            .collect::<Vec<_>>();
+        assert_eq!(lanes, [(0, 1), (0, 2), (1, 2), (0, 1)]);
     }
 }

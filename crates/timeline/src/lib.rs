@@ -7,4 +7,5 @@
 mod layout;
 pub mod model;
 pub mod svg;
+pub mod terminal;
 mod words;

@@ -38,7 +38,7 @@ pub(super) fn draw(page: &mut Page, axis: &Axis, band: &Band) {
         number(all)
     ));
     axis.grid(page, top, top + all);
-    let most = (all / NUMBERS).max(1.0) as u64;
+    let most = (all / NUMBERS).clamp(1.0, 40.0) as u64;
     for sm in layout::ticks_ns(u64::from(band.sms.saturating_sub(1)), most) {
         let y = top + sm as f64 * height;
         page.put(&format!(

@@ -2,6 +2,10 @@
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::{Strategy, any};
+use proptest::sample::select;
 use timeline::model::{Band, Block, Edge, EdgeKind, End, Range, Slice, Stream, Timeline};
 
 /// Streams `s0`, `s1` and so on.
@@ -76,7 +80,7 @@ fn diamond(name: &str, caption: &str, starts: &[u64], sms: u32, blocks: u32) -> 
     for (branch, &start) in starts.iter().enumerate() {
         band.slices.push(with_blocks(slice("grind_fma", branch + 1, start, start + 587), blocks * 2, sms, 8));
     }
-    let end = starts.iter().max().unwrap() + 588;
+    let end = starts.iter().max().map_or(0, |last| last + 588);
     band.slices.push(with_blocks(slice("sum_four", 0, end, end + 4), blocks * 31, sms, 8));
     for branch in 1..=n {
         band.edges.push(edge(
@@ -87,6 +91,11 @@ fn diamond(name: &str, caption: &str, starts: &[u64], sms: u32, blocks: u32) -> 
         ));
     }
     band
+}
+
+/// All of them, with the names of their files.
+pub fn all() -> [(&'static str, Timeline); 3] {
+    [("forkjoin", forkjoin(8)), ("pdl", pdl(4)), ("fan", twenty())]
 }
 
 /// `forkjoin` with its three orders.
@@ -129,12 +138,12 @@ pub fn forkjoin(sms: u32) -> Timeline {
 }
 
 /// 64 pairs of a primary and a secondary on one stream; a secondary starts before its primary's end.
-pub fn pdl() -> Timeline {
-    let mut pdl = band("pdl", "64 pairs; every secondary starts before its primary has ended.", 1, 132);
+pub fn pdl(sms: u32) -> Timeline {
+    let mut pdl = band("pdl", "64 pairs; every secondary starts before its primary has ended.", 1, sms);
     for pair in 0..64 {
         let at = pair * 30;
-        pdl.slices.push(with_blocks(slice("produce_stage", 0, at + 1, at + 16), 264, 132, 2));
-        pdl.slices.push(with_blocks(slice("combine_stage", 0, at + 12, at + 30), 264, 132, 2));
+        pdl.slices.push(with_blocks(slice("produce_stage", 0, at + 1, at + 16), 2 * sms, sms, 2));
+        pdl.slices.push(with_blocks(slice("combine_stage", 0, at + 12, at + 30), 2 * sms, sms, 2));
     }
     let mut few = band("pdl, two pairs and a missing wait", "The second secondary never waits.", 1, 4);
     few.slices = vec![
@@ -166,4 +175,83 @@ pub fn twenty() -> Timeline {
         ));
     }
     timeline("fan", vec![band])
+}
+
+/// Any timeline, with names that break what does not escape them, and times from nothing to the end of a clock.
+pub fn any_timeline() -> impl Strategy<Value = Timeline> {
+    (name(), vec(any_band(), 0..3), any::<bool>()).prop_map(|(title, bands, is_virtual)| Timeline {
+        card: title.clone(),
+        title,
+        is_virtual,
+        step_ns: 32,
+        bands,
+    })
+}
+
+fn name() -> impl Strategy<Value = String> {
+    let names = [
+        "grind_fma",
+        "",
+        "<&\"'>]]>--",
+        "\u{1b}[31mred\u{1b}[0m",
+        "\u{0}\u{ffff}\r\n\t",
+        "größe·核函数",
+        "a_name_that_is_longer_than_any_row_is_wide_and_has_no_space_in_it_at_all_so_that_it_can_not_be_broken",
+        "two words",
+    ];
+    select(names.to_vec()).prop_map(str::to_owned)
+}
+
+fn any_band() -> impl Strategy<Value = Band> {
+    let scale = select(vec![1_u64, 1000, 1_000_000, u64::MAX / 4_000]);
+    let scene = (1..21_usize, 0..30_usize, 1..9_u32, scale);
+    scene.prop_flat_map(|(n_streams, n_slices, sms, scale)| {
+        let time = move || {
+            (0..2000_u64, 0..2000_u64).prop_map(move |(start, length)| (start * scale, length * scale))
+        };
+        let block = (0..sms, time()).prop_map(|(sm, (start_ns, length))| Block {
+            sm,
+            start_ns,
+            end_ns: start_ns + length,
+        });
+        let slice = (name(), 0..n_streams, time(), vec(block, 0..20)).prop_map(
+            |(name, stream, (start_ns, length), blocks)| {
+                let details = vec![(name.clone(), name.clone())];
+                Slice { name, stream, start_ns, end_ns: start_ns + length, details, blocks }
+            },
+        );
+        let kind = select(vec![EdgeKind::Event, EdgeKind::Empty, EdgeKind::Missing]);
+        let end = move || (0..n_streams, option::of(0..n_slices.max(1)));
+        let edges = vec((kind, name(), end(), end(), name()), 0..20);
+        let ranges = vec((name(), vec(0..n_slices.max(1), 1..4)), 0..4);
+        (name(), vec(name(), n_streams), vec(slice, n_slices), edges, ranges).prop_map(
+            move |(name, streams, slices, edges, ranges)| Band {
+                caption: format!("{name} and {name}"),
+                name,
+                streams: streams.into_iter().map(|name| Stream { kind: name.clone(), name }).collect(),
+                sms,
+                edges: edges
+                    .into_iter()
+                    .map(|(kind, name, from, to, words)| Edge {
+                        words,
+                        ..edge(kind, &name, at(from, &slices), at(to, &slices))
+                    })
+                    .collect(),
+                ranges: if slices.is_empty() {
+                    Vec::new()
+                } else {
+                    ranges.into_iter().map(|(name, slices)| Range { name, slices }).collect()
+                },
+                slices,
+            },
+        )
+    })
+}
+
+/// An end at a slice is on that slice's stream.
+fn at((stream, slice): (usize, Option<usize>), slices: &[Slice]) -> (usize, Option<usize>) {
+    match slice.filter(|&slice| slice < slices.len()) {
+        Some(slice) => (slices[slice].stream, Some(slice)),
+        None => (stream, None),
+    }
 }
