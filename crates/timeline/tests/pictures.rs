@@ -1,8 +1,6 @@
 //! The drawings as files to look at: `tests/pictures`. Where one changes on purpose,
 //! `UPDATE_PICTURES=1 cargo test -p timeline --test pictures` writes them anew.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod support;
 
 use std::path::Path;

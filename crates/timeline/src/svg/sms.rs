@@ -8,10 +8,16 @@ use crate::layout::{self, Stay};
 use crate::model::Band;
 use crate::words;
 
-/// Height of a multiprocessor's row, unless more kernels than that share it.
-const ROW: f64 = 3.0;
-/// The most that it grows to when they do.
-const TALLEST: f64 = 24.0;
+/// The lowest row, on a card with many multiprocessors.
+const LOWEST: f64 = 3.0;
+/// The highest row.
+const HIGHEST: f64 = 24.0;
+/// Height of a row's part, as long as the row is not the highest.
+const PART: f64 = 2.0;
+/// What few multiprocessors share.
+const SHARED: f64 = 96.0;
+/// Between a row and the next.
+const SEAM: f64 = 0.6;
 /// Distance of the numbers at the left, at least.
 const NUMBERS: f64 = 40.0;
 
@@ -21,8 +27,8 @@ pub(super) fn draw(page: &mut Page, axis: &Axis, band: &Band) {
     if stays.is_empty() {
         return;
     }
-    let height =
-        stays.iter().map(|stay| stay.lanes).max().map_or(ROW, |lanes| (lanes as f64).clamp(ROW, TALLEST));
+    let parts = stays.iter().map(|stay| stay.lanes).max().unwrap_or(1) as f64;
+    let height = (parts * PART).max(SHARED / f64::from(band.sms)).clamp(LOWEST, HIGHEST);
     page.down(30.0);
     page.text("band", super::LEFT, &band.name);
     page.down(20.0);
@@ -44,7 +50,7 @@ pub(super) fn draw(page: &mut Page, axis: &Axis, band: &Band) {
         page.put(&format!(
             "<text class=\"tick\" x=\"{}\" y=\"{}\" text-anchor=\"end\">SM {sm}</text>\n",
             number(axis.left - 6.0),
-            number(y + 8.0)
+            number(y + height / 2.0 + 4.0)
         ));
     }
     let mut of_slices = BTreeMap::<usize, Vec<&Stay>>::new();
@@ -72,10 +78,10 @@ pub(super) fn draw(page: &mut Page, axis: &Axis, band: &Band) {
 
 /// A stay as part of a path.
 fn rectangle(axis: &Axis, stay: &Stay, top: f64, height: f64) -> String {
-    let part = height / stay.lanes as f64;
+    let part = (height - SEAM) / stay.lanes as f64;
     let y = top + f64::from(stay.sm) * height + stay.lane as f64 * part;
     let (left, right) = axis.span(stay.start_ns, stay.end_ns, 1.0);
-    let (width, part) = (number(right - left), number(part * 0.88));
+    let (width, part) = (number(right - left), number(part));
     format!("M{} {}h{width}v{part}h-{width}z", number(left), number(y))
 }
 
