@@ -4,4 +4,8 @@
 //! events made, and those that are missing. Every drawing is a pure function from it to text. Nothing here reads a clock,
 //! a file or a device.
 
+mod layout;
 pub mod model;
+pub mod svg;
+pub mod terminal;
+mod words;

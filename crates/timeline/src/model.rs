@@ -101,7 +101,7 @@ pub struct Edge {
 }
 
 /// One end of an edge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct End {
     /// The row: an index in [`Band::streams`].
     pub stream: usize,
