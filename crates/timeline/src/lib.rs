@@ -4,4 +4,5 @@
 //! events made, and those that are missing. Every drawing is a pure function from it to text. Nothing here reads a clock,
 //! a file or a device.
 
+pub mod chrome;
 pub mod model;
