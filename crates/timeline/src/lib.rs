@@ -5,4 +5,5 @@
 //! a file or a device.
 
 pub mod chrome;
+pub mod html;
 pub mod model;

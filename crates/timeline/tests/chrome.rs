@@ -288,7 +288,7 @@ fn check_edges(view: &View, band: &Band, pid: u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
 
     #[test]
     fn every_interval_edge_and_range_is_found_by_the_formats_rules(timeline in random::timelines()) {

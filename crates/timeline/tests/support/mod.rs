@@ -15,6 +15,15 @@ pub fn lesson() -> Timeline {
     }
 }
 
+/// The same without what makes it big.
+pub fn lesson_without_blocks() -> Timeline {
+    let mut timeline = lesson();
+    for slice in timeline.bands.iter_mut().flat_map(|band| &mut band.slices) {
+        slice.blocks.clear();
+    }
+    timeline
+}
+
 const SMS: u32 = 132;
 const GRIND: u64 = 587_000;
 
