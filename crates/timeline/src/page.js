@@ -158,10 +158,11 @@ function zoom(factor, around) {
   return show(around - ((around - shown.start) / span()) * most, most);
 }
 
+// Where keys and buttons zoom: at what is chosen, as far as it is in sight.
 function middle() {
-  const { focus } = shown;
-  const center = focus && (Math.max(focus.start, shown.start) + Math.min(focus.end, shown.end)) / 2;
-  return center >= shown.start && center <= shown.end ? center : (shown.start + shown.end) / 2;
+  const { start, end } = shown.focus ?? shown;
+  const [from, to] = [Math.max(start, shown.start), Math.min(end, shown.end)];
+  return from <= to ? (from + to) / 2 : (shown.start + shown.end) / 2;
 }
 
 function zoomTo(item) {
