@@ -4,6 +4,8 @@
 //! events made, and those that are missing. Every drawing is a pure function from it to text. Nothing here reads a clock,
 //! a file or a device.
 
+pub mod chrome;
+pub mod html;
 mod layout;
 pub mod model;
 pub mod svg;
