@@ -127,10 +127,16 @@ impl Watched {
 
     /// Adds a band to the timeline, with the sentences of its gates as its caption.
     pub fn draw(&mut self, band: Band, said: &[Gate]) {
-        let sentences: Vec<_> =
-            said.iter().map(|gate| gate.sentence.trim_start_matches("timeline: ")).collect();
-        self.timeline.bands.push(Band { caption: sentences.join("; "), ..band });
+        let sentences: Vec<_> = said.iter().map(|gate| sentence(&gate.sentence)).collect();
+        self.timeline.bands.push(Band { caption: sentences.join(" "), ..band });
     }
+}
+
+/// A gate's words as a sentence of a caption.
+fn sentence(said: &str) -> String {
+    let said = said.trim_start_matches("timeline: ");
+    let first = said.chars().next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", said.chars().skip(1).collect::<String>())
 }
 
 /// The step of the card's clock (`%globaltimer`): the least distance of two readings that differ.
