@@ -37,7 +37,9 @@ impl<'c, T: Element> Pinned<'c, T> {
         let mut start = ptr::null_mut::<c_void>();
         // SAFETY: `start` is there to be written, and the context is current on this thread.
         let answer = unsafe { cuda_driver::cuMemAllocHost_v2(&mut start, bytes) };
-        check("cuMemAllocHost", answer, || format!("allocate `{name}`, {bytes} bytes of page-locked memory"))?;
+        check("cuMemAllocHost", answer, || {
+            format!("allocate `{name}`, {bytes} bytes of page-locked memory")
+        })?;
         let Some(start) = NonNull::new(start.cast::<T>()) else {
             let what = format!("allocate `{name}` of no element");
             return Err(failure("cuMemAllocHost", CuResult::INVALID_VALUE, what, Location::caller()));
