@@ -125,7 +125,7 @@ impl Names<'_> {
                 name = kernel;
                 let accesses = buffers.iter().map(|one| program::Access {
                     span: self.span(one.buffer, one.bytes.clone()),
-                    mode: mode(one.access),
+                    mode: if one.access == Access::Read { Mode::Read } else { Mode::Write },
                     before_wait: false,
                 });
                 Action::Launch(Launch {
@@ -182,9 +182,10 @@ impl Names<'_> {
                 to: self.pinned(*to, *bytes),
                 is_async: true,
             }),
-            Operation::Host { buffer, access, bytes } => {
-                Action::Host { span: self.pinned(*buffer, *bytes), mode: mode(*access) }
-            }
+            Operation::Host { buffer, access, bytes } => Action::Host {
+                span: self.pinned(*buffer, *bytes),
+                mode: if *access == Access::Read { Mode::Read } else { Mode::Write },
+            },
             Operation::Elapsed { start, stop } => Action::Elapsed {
                 start: self.event(start.0),
                 stop: self.event(stop.0),
@@ -234,13 +235,6 @@ impl Names<'_> {
             memory: Memory::Pageable,
         });
         Span { buffer: id, bytes: 0..bytes }
-    }
-}
-
-fn mode(access: Access) -> Mode {
-    match access {
-        Access::Read => Mode::Read,
-        Access::Write => Mode::Write,
     }
 }
 
