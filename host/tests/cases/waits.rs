@@ -1,9 +1,8 @@
 //! Events between streams: what a wait stands for, and what it does not.
 
 use crate::rig::{Case, On, Rig, stale, with_card};
-use host::order::translate;
-use host::submit::Error;
-use stream_order::program::{Action, Program};
+use host::order::edges;
+use host::submit::{Error, Operation};
 
 pub const NEVER_RECORDED: Case = Case {
     flawed: |rig| {
@@ -274,23 +273,40 @@ pub const ARROW: Case = Case {
     seen: stale,
 };
 
-/// The stream and the line of a launch.
-fn launch(program: &Program, at: usize) -> Option<(String, u32)> {
-    let operation = &program.operations[at];
-    let Action::Launch(launch) = &operation.action else { return None };
-    let stream = program.streams.iter().find(|stream| stream.id == launch.stream)?;
-    Some((stream.name.to_string(), operation.caller.line))
-}
-
 #[test]
 fn case_21_the_arrow_of_an_event_leaves_the_kernel_of_the_stream_that_it_was_recorded_on() {
     with_card(On::Virtual, |rig| {
-        let program = translate(&rig.run(ARROW.flawed)?.1);
-        let launches: Vec<_> = (0..program.operations.len()).filter_map(|at| launch(&program, at)).collect();
-        assert_eq!(launches.iter().map(|(stream, _)| stream).collect::<Vec<_>>(), ["S1", "S2", "S3"]);
-        let [arrow] = stream_order::arrows(&program)[..] else { panic!("one wait has one arrow") };
-        let ends = [arrow.from, arrow.to].map(|at| launch(&program, at.unwrap()).unwrap());
-        assert_eq!(ends, [launches[0].clone(), launches[2].clone()]);
+        let (_, log) = rig.run(ARROW.flawed)?;
+        let stream = |at: usize| match &log.entries[at].operation {
+            Operation::Launch { stream, .. } => log.name(stream.0).to_owned(),
+            other => panic!("{other:?}"),
+        };
+        let ends: Vec<_> = edges(&log).iter().map(|edge| [edge.from, edge.to].map(Option::unwrap)).collect();
+        let streams: Vec<_> = ends.iter().map(|ends| ends.map(stream)).collect();
+        assert_eq!(streams, [["S1", "S3"]]);
         Ok(())
     });
+}
+
+/// Were a kernel brought to the card at its first launch, that launch could wait for the kernels that run.
+fn a_kernel_that_was_never_launched_runs_beside_another(on: On) {
+    with_card(on, |rig| {
+        let (a, b) = (rig.stream("A")?, rig.stream("B")?);
+        rig.slow(&a, &rig.mid)?;
+        rig.quick(&b, &rig.ones, &rig.out)?;
+        b.synchronize()?;
+        assert!(!a.query()?, "the slow kernel is over");
+        rig.context.synchronize()
+    });
+}
+
+#[test]
+fn case_18_a_kernel_that_was_never_launched_runs_beside_another_on_the_virtual_card() {
+    a_kernel_that_was_never_launched_runs_beside_another(On::Virtual);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn case_18_a_kernel_that_was_never_launched_runs_beside_another_on_a_gpu() {
+    a_kernel_that_was_never_launched_runs_beside_another(On::Gpu);
 }
