@@ -36,10 +36,15 @@ pub enum On {
     Gpu,
 }
 
-/// Elements of each buffer: a block of two warps.
-pub const ELEMS: usize = 64;
-/// The shape of every launch.
-pub const SHAPE: fn() -> Launch = || Launch::new(1, ELEMS as u32);
+/// Elements of each buffer: a full block.
+pub const ELEMS: usize = 1024;
+/// Elements that the slow kernel writes: few, because all its steps are executed.
+const SLOW_ELEMS: usize = 64;
+
+/// The shape of every launch: one block.
+pub fn shape() -> Launch {
+    Launch::new(1, ELEMS as u32)
+}
 
 /// A context with a few buffers, all zero when a program begins but for `ones`.
 pub struct Rig<'c> {
@@ -98,7 +103,9 @@ impl<'c> Rig<'c> {
     /// Launches a kernel that takes long, and at its end writes [`Rig::slow_value`].
     #[track_caller]
     pub fn slow(&self, stream: &Stream<'_>, to: &Buffer<'_, f32>) -> Result<(), Error> {
-        stream.launch(&SHAPE(), gpu::forkjoin::grind_fma(&self.zeros, to, self.steps(), 1.0, 1.0))
+        let (from, to) = (self.zeros.first(SLOW_ELEMS), to.first(SLOW_ELEMS));
+        let call = gpu::forkjoin::grind_fma(&from, &to, self.steps(), 1.0, 1.0);
+        stream.launch(&Launch::new(1, SLOW_ELEMS as u32), call)
     }
 
     /// What the slow kernel writes.
@@ -119,7 +126,7 @@ impl<'c> Rig<'c> {
         from: &Buffer<'_, f32>,
         to: &Buffer<'_, f32>,
     ) -> Result<(), Error> {
-        stream.launch(&SHAPE(), gpu::streams::sweep_scale(from, to))
+        stream.launch(&shape(), gpu::streams::sweep_scale(from, to))
     }
 
     /// Waits for everything, and returns the first element of `out`.
@@ -147,7 +154,7 @@ impl<'c> Rig<'c> {
 
 /// The launch with the attribute of programmatic dependent launch.
 pub fn dependent() -> Launch {
-    SHAPE().with(Attributes { programmatic_stream_serialization: Some(true), priority: None })
+    shape().with(Attributes { programmatic_stream_serialization: Some(true), priority: None })
 }
 
 /// The flawed program read zeros in place of what the slow kernel writes.
