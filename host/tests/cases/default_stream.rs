@@ -1,6 +1,6 @@
 //! The legacy default stream: whom it waits for, and who waits for it.
 
-use crate::rig::{Case, Rig};
+use crate::rig::{Case, On, Rig, with_card};
 use host::submit::{Error, Event, Stream};
 
 /// The stop event is recorded on a stream that does not follow the work.
@@ -70,4 +70,25 @@ fn read_behind_a_memset(rig: &Rig<'_>, reader: &Stream<'_>, wait: bool) -> Resul
     }
     rig.quick(reader, &rig.mid, &rig.out)?; // (2)
     rig.outcome()
+}
+
+/// Of the two causes that the driver has one code for, the message says which it was.
+#[test]
+fn pitfall_3_an_event_without_a_time_says_why_it_has_none() {
+    with_card(On::Virtual, |rig| {
+        let stream = rig.stream("S")?;
+        let (start, stop, order) = (rig.stopwatch("start")?, rig.stopwatch("stop")?, rig.event("order")?);
+        stream.record(&start)?;
+        stream.record(&order)?;
+        stream.synchronize()?;
+        for (stop, why) in [(&stop, "`stop` was never recorded"), (&order, "`order` was made for ordering")] {
+            let Err(Error::Driver(error)) = Event::elapsed_ms(&start, stop) else { panic!("a time") };
+            assert_eq!(error.code, 400);
+            assert!(error.detail.contains(why), "{error}");
+        }
+        stream.record(&stop)?;
+        stream.synchronize()?;
+        assert!(Event::elapsed_ms(&start, &stop)? >= 0.0);
+        Ok(())
+    });
 }

@@ -50,5 +50,6 @@ cases! {
     case_9_the_attribute_behind_a_record: crate::dependent::ATTRIBUTE_BEHIND_A_RECORD,
     case_10_a_normal_launch_after_a_pair: crate::dependent::NORMAL_AFTER_A_PAIR,
     case_19_the_attribute_without_a_trigger: crate::dependent::ATTRIBUTE_WITHOUT_TRIGGER,
+    pitfall_5_an_order_for_which_the_host_stood_still: crate::waits::ORDERED_BY_THE_HOST,
     case_21_a_record_on_the_other_stream: crate::waits::ARROW,
 }

@@ -273,6 +273,33 @@ pub const ARROW: Case = Case {
     seen: stale,
 };
 
+/// The host stands still between two kernels, and waits for another than the one that matters.
+pub const ORDERED_BY_THE_HOST: Case = Case {
+    flawed: |rig| {
+        let (a, b, c) = (rig.stream("A")?, rig.stream("B")?, rig.stream("C")?);
+        let done = rig.event("done")?;
+        rig.slow(&a, &rig.mid)?; // (1)
+        rig.quick(&c, &rig.ones, &rig.other)?;
+        c.record(&done)?;
+        done.synchronize()?;
+        rig.quick(&b, &rig.mid, &rig.out)?; // (2)
+        rig.outcome()
+    },
+    missing: &[&["missing edge from `A` to `B`", "no event leads from `A` to `B`"]],
+    repaired: &[
+        |rig| {
+            let (a, b, done) = (rig.stream("A")?, rig.stream("B")?, rig.event("done")?);
+            rig.slow(&a, &rig.mid)?;
+            a.record(&done)?;
+            done.synchronize()?;
+            rig.quick(&b, &rig.mid, &rig.out)?;
+            rig.outcome()
+        },
+        launch_record_wait,
+    ],
+    seen: stale,
+};
+
 #[test]
 fn case_21_the_arrow_of_an_event_leaves_the_kernel_of_the_stream_that_it_was_recorded_on() {
     with_card(On::Virtual, |rig| {
