@@ -207,6 +207,37 @@ impl Names<'_> {
             }
             Operation::SynchronizeEvent { event } => Action::SynchronizeEvent { event: self.event(event.0) },
             Operation::SynchronizeContext => Action::SynchronizeDevice,
+            Operation::FillByDefault { buffer, bytes } => Action::Memset(program::Memset {
+                stream: LEGACY,
+                to: self.span(*buffer, 0..*bytes),
+                is_async: false,
+            }),
+            Operation::CopyFromPinned { stream, from, to, bytes } => Action::Copy(program::Copy {
+                stream: program::StreamId(stream.0),
+                from: self.pinned(*from, *bytes),
+                to: self.span(*to, 0..*bytes),
+                is_async: true,
+            }),
+            Operation::CopyToPinned { stream, from, to, bytes } => Action::Copy(program::Copy {
+                stream: program::StreamId(stream.0),
+                from: self.span(*from, 0..*bytes),
+                to: self.pinned(*to, *bytes),
+                is_async: true,
+            }),
+            Operation::Host { buffer, access, bytes } => Action::Host {
+                span: self.pinned(*buffer, *bytes),
+                mode: if *access == Access::Read { Mode::Read } else { Mode::Write },
+            },
+            Operation::Elapsed { start, stop } => Action::Elapsed {
+                start: self.event(start.0),
+                stop: self.event(stop.0),
+                // Whether the time is meant to hold the work of other streams too, nobody said.
+                of_all_work: false,
+            },
+            Operation::DestroyStream { stream } => {
+                Action::DestroyStream { stream: program::StreamId(stream.0) }
+            }
+            Operation::DestroyEvent { event } => Action::DestroyEvent { event: self.event(event.0) },
         };
         let caller = Caller { file: entry.at.file().into(), line: entry.at.line() };
         program::Operation { name: name.into(), caller, thread: ThreadId::default(), action }
@@ -221,10 +252,18 @@ impl Names<'_> {
     }
 
     fn span(&mut self, buffer: u64, bytes: std::ops::Range<u64>) -> Span {
+        self.memory(buffer, Memory::Device, bytes)
+    }
+
+    fn pinned(&mut self, memory: u64, bytes: u64) -> Span {
+        self.memory(memory, Memory::Pinned, 0..bytes)
+    }
+
+    fn memory(&mut self, buffer: u64, memory: Memory, bytes: std::ops::Range<u64>) -> Span {
         let id = program::BufferId(buffer);
         if self.declared.insert(buffer) {
             let name = self.log.name(buffer).to_owned().into();
-            self.program.buffers.push(program::Buffer { id, name, memory: Memory::Device });
+            self.program.buffers.push(program::Buffer { id, name, memory });
         }
         Span { buffer: id, bytes }
     }

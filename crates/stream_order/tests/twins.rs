@@ -60,3 +60,16 @@ fn every_program_has_its_twin_and_every_rule_its_programs() {
         }
     }
 }
+
+#[test]
+fn every_program_that_stands_for_a_pitfall_is_there() {
+    let names: Vec<String> = texts("flagged").into_keys().collect();
+    let table = fs::read_to_string(folder("pitfalls.md")).unwrap();
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert_eq!(rows.len(), 5);
+    for row in rows {
+        for name in row.split('`').skip(1).step_by(2) {
+            assert!(names.iter().any(|known| known == name), "no program {name}, for the pitfall: {row}");
+        }
+    }
+}

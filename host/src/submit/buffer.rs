@@ -124,6 +124,23 @@ impl<'c, T: Element> Buffer<'c, T> {
         Ok(())
     }
 
+    /// Sets every byte to zero (`cuMemsetD8`).
+    ///
+    /// *Host*: returns before it is done. *Device*: as for [`Buffer::copy_from`].
+    ///
+    /// # Errors
+    ///
+    /// Any error of the call, or of earlier work.
+    #[track_caller]
+    pub fn zero(&self) -> Result<(), Error> {
+        let bytes = self.bytes();
+        // SAFETY: the address and the length are the buffer's own.
+        let answer = unsafe { cuda_driver::cuMemsetD8_v2(self.address(), 0, bytes) };
+        check("cuMemsetD8", answer, || format!("zero `{}`", self.name))?;
+        self.context.note(|| Operation::FillByDefault { buffer: self.id, bytes: bytes as u64 });
+        Ok(())
+    }
+
     /// The first `elements` elements, or all when there are fewer.
     pub fn first(&self, elements: usize) -> View<'_, T> {
         View { buffer: self, elements: elements.min(self.memory.len()) }

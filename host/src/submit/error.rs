@@ -144,6 +144,19 @@ pub(super) fn check(
     if answer == CuResult::SUCCESS { Ok(()) } else { Err(failure(call, answer, what(), Location::caller())) }
 }
 
+/// The same for a query, whose `CUDA_ERROR_NOT_READY` is no failure: whether the work is complete.
+#[track_caller]
+pub(super) fn check_query(
+    call: &'static str,
+    answer: CuResult,
+    what: impl FnOnce() -> String,
+) -> Result<bool, Error> {
+    match answer {
+        CuResult::NOT_READY => Ok(false),
+        answer => check(call, answer, what).map(|()| true),
+    }
+}
+
 /// The error for a call that failed.
 #[cold]
 pub(super) fn failure(

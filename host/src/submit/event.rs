@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use cuda_driver::{CUevent, CUeventFlags};
 
-use super::error::check;
+use super::error::{check, check_query};
 use super::log::{EventId, Operation};
 use super::{Context, Error};
 
@@ -78,6 +78,24 @@ impl<'c> Event<'c> {
         Ok(())
     }
 
+    /// Whether the work that the event stands for is done (`cuEventQuery`). Of an event that was never recorded it is.
+    ///
+    /// *Host*: returns at once. An answer of `true` orders like [`Event::synchronize`].
+    ///
+    /// # Errors
+    ///
+    /// An error of work submitted earlier comes out here.
+    #[track_caller]
+    pub fn query(&self) -> Result<bool, Error> {
+        // SAFETY: the event is alive.
+        let answer = unsafe { cuda_driver::cuEventQuery(self.raw) };
+        let complete = check_query("cuEventQuery", answer, || format!("ask for `{}`", self.name))?;
+        if complete {
+            self.context.note(|| Operation::SynchronizeEvent { event: self.id });
+        }
+        Ok(complete)
+    }
+
     /// Milliseconds of the card's time from `start` to `stop` (`cuEventElapsedTime`; resolution about half a
     /// microsecond).
     ///
@@ -100,6 +118,7 @@ impl<'c> Event<'c> {
             }
             error
         })?;
+        start.context.note(|| Operation::Elapsed { start: start.id, stop: stop.id });
         Ok(ms)
     }
 
@@ -130,6 +149,7 @@ impl Drop for Event<'_> {
     fn drop(&mut self) {
         // SAFETY: made by `new`, destroyed once; waits that are still pending keep what they captured.
         let answer = unsafe { cuda_driver::cuEventDestroy_v2(self.raw) };
+        self.context.note(|| Operation::DestroyEvent { event: self.id });
         self.context.park("cuEventDestroy", answer, &format!("event `{}`", self.name), self.made_at);
     }
 }

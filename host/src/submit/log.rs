@@ -95,6 +95,61 @@ pub enum Operation {
     },
     /// The host waits for everything in the context.
     SynchronizeContext,
+    /// A memset by the call without a stream: on the legacy default stream; the host does not wait for it.
+    FillByDefault {
+        /// The buffer.
+        buffer: u64,
+        /// How many, from its start.
+        bytes: u64,
+    },
+    /// A copy from page-locked host memory on a stream.
+    CopyFromPinned {
+        /// Where.
+        stream: StreamId,
+        /// The host memory that is read.
+        from: u64,
+        /// The buffer that is written.
+        to: u64,
+        /// How many, from the start of both.
+        bytes: u64,
+    },
+    /// A copy to page-locked host memory on a stream.
+    CopyToPinned {
+        /// Where.
+        stream: StreamId,
+        /// The buffer that is read.
+        from: u64,
+        /// The host memory that is written.
+        to: u64,
+        /// How many, from the start of both.
+        bytes: u64,
+    },
+    /// The host itself reads or writes page-locked memory.
+    Host {
+        /// The memory.
+        buffer: u64,
+        /// Which of the two.
+        access: Access,
+        /// How many, from its start.
+        bytes: u64,
+    },
+    /// The host was told the time between the latest records of two events.
+    Elapsed {
+        /// The earlier event.
+        start: EventId,
+        /// The later one.
+        stop: EventId,
+    },
+    /// `cuStreamDestroy`. What is in the stream still runs.
+    DestroyStream {
+        /// The stream.
+        stream: StreamId,
+    },
+    /// `cuEventDestroy`. A wait for it stays.
+    DestroyEvent {
+        /// The event.
+        event: EventId,
+    },
 }
 
 impl Operation {
@@ -177,7 +232,9 @@ impl Log {
             Operation::Wait { stream, event } => {
                 write!(f, "{} waits for {}", self.name(stream.0), self.name(event.0))
             }
-            Operation::Copy { stream, from, to, .. } => {
+            Operation::Copy { stream, from, to, .. }
+            | Operation::CopyFromPinned { stream, from, to, .. }
+            | Operation::CopyToPinned { stream, from, to, .. } => {
                 write!(f, "copy {} to {} on {}", self.name(*from), self.name(*to), self.name(stream.0))
             }
             Operation::Fill { stream, buffer, .. } => {
@@ -188,6 +245,16 @@ impl Log {
             Operation::SynchronizeStream { stream } => write!(f, "host waits for {}", self.name(stream.0)),
             Operation::SynchronizeEvent { event } => write!(f, "host waits for {}", self.name(event.0)),
             Operation::SynchronizeContext => write!(f, "host waits for everything"),
+            Operation::FillByDefault { buffer, .. } => write!(f, "fill {}", self.name(*buffer)),
+            Operation::Host { buffer, access, .. } => {
+                let does = if *access == Access::Read { "reads" } else { "writes" };
+                write!(f, "host {does} {}", self.name(*buffer))
+            }
+            Operation::Elapsed { start, stop } => {
+                write!(f, "time from {} to {}", self.name(start.0), self.name(stop.0))
+            }
+            Operation::DestroyStream { stream } => write!(f, "destroy {}", self.name(stream.0)),
+            Operation::DestroyEvent { event } => write!(f, "destroy {}", self.name(event.0)),
         }
     }
 }

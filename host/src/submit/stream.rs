@@ -8,7 +8,7 @@ use cuda_driver::{CUdeviceptr, CUstream, CUstreamFlags};
 use cuda_std::abi::MAX_SLOTS;
 use cuda_std::call::{Call, DeviceMemory};
 
-use super::error::check;
+use super::error::{check, check_query};
 use super::log::{Operation, StreamId};
 use super::{Buffer, Context, Error, Event, Launch};
 
@@ -230,6 +230,32 @@ impl<'c> Stream<'c> {
         self.context.note(|| Operation::SynchronizeStream { stream: self.id });
         Ok(())
     }
+
+    /// Whether everything in this stream is done (`cuStreamQuery`).
+    ///
+    /// *Host*: returns at once. An answer of `true` orders like [`Stream::synchronize`].
+    ///
+    /// # Errors
+    ///
+    /// An error of work submitted earlier comes out here.
+    #[track_caller]
+    pub fn query(&self) -> Result<bool, Error> {
+        // SAFETY: the stream is alive.
+        let answer = unsafe { cuda_driver::cuStreamQuery(self.raw) };
+        let complete = check_query("cuStreamQuery", answer, || format!("ask for `{}`", self.name))?;
+        if complete {
+            self.context.note(|| Operation::SynchronizeStream { stream: self.id });
+        }
+        Ok(complete)
+    }
+
+    pub(super) fn raw(&self) -> CUstream {
+        self.raw
+    }
+
+    pub(super) fn id(&self) -> StreamId {
+        self.id
+    }
 }
 
 impl Drop for Stream<'_> {
@@ -237,6 +263,7 @@ impl Drop for Stream<'_> {
         if self.kind != StreamKind::Legacy {
             // SAFETY: made by `new`, destroyed once; the driver lets its pending work finish.
             let answer = unsafe { cuda_driver::cuStreamDestroy_v2(self.raw) };
+            self.context.note(|| Operation::DestroyStream { stream: self.id });
             self.context.park("cuStreamDestroy", answer, &format!("stream `{}`", self.name), self.made_at);
         }
     }

@@ -40,7 +40,7 @@ use grid::Grid;
 use order::{OpKind, Order, Ready};
 use queue::Queue;
 use sm::Sms;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use traffic::Traffic;
 use transfers::{Engine, Engines};
 
@@ -51,7 +51,8 @@ pub enum Schedule {
     #[default]
     Card,
     /// As late as the order allows: one after the other, and only what the host waits for; of what is not ordered, what was
-    /// submitted first comes last. A program that is right by luck is wrong then.
+    /// submitted first comes last. A program that is right by luck is wrong then. A kernel that may start early does so when
+    /// the one before it lets it, whatever records and waits stand between the two.
     Late,
 }
 
@@ -154,7 +155,12 @@ impl Clock {
         let kind = match &work {
             Work::Kernel(Launch { early: true, .. }) => OpKind::EarlyKernel,
             Work::Kernel(_) => OpKind::Kernel,
-            _ => OpKind::Other,
+            Work::Transfer(_) => OpKind::Other,
+            Work::Nothing | Work::Timestamp if self.schedule == Schedule::Late => OpKind::Mark,
+            // What keeps a dependent kernel behind the one before it, and what does not, is as an H200 has it: 20 stale reads
+            // of 20 behind a record without a timestamp and behind a wait for what is complete, 0 of 20 behind others.
+            Work::Nothing if after.iter().all(|&op| self.order.is_complete(op)) => OpKind::Mark,
+            Work::Nothing | Work::Timestamp => OpKind::Other,
         };
         let held = self.schedule == Schedule::Late;
         let arrival = arrival.max(self.now);
@@ -196,10 +202,17 @@ impl Clock {
     /// A kernel's fault, or a standstill.
     pub fn finish(&mut self, memory: &mut Memory, from: Picos, op: OpId) -> Result<Picos, Stopped> {
         if self.schedule == Schedule::Late {
-            for needed in self.order.needed_for(op) {
-                let ready = self.order.release(needed, from.max(self.now));
-                self.start_all(ready);
-                self.run(memory, |clock| clock.order.is_complete(needed))?;
+            let all = self.order.needed_for(op);
+            let is_needed: BTreeSet<OpId> = all.iter().copied().collect();
+            for op in all {
+                // Whoever may start early is there when it is let.
+                let mut next = Some(op);
+                while let Some(op) = next.filter(|op| is_needed.contains(op)) {
+                    let ready = self.order.release(op, from.max(self.now));
+                    self.start_all(ready);
+                    next = self.order.secondary(op);
+                }
+                self.run(memory, |clock| clock.order.is_complete(op))?;
             }
         }
         self.run(memory, |clock| clock.order.is_complete(op))?;

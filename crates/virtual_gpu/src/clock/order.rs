@@ -8,7 +8,8 @@
 //! - An event is the operation that recorded it last, as of the call that waits: a later record changes nothing, and one
 //!   that was never recorded is no operation, so there is nothing to wait for.
 //! - A kernel may be allowed to start once the kernel before it in its stream lets it (programmatic dependent launch).
-//!   It is complete only after that one, so that what follows it follows both.
+//!   It is complete only after that one, so that what follows it follows both. A mark between the two, which is no work,
+//!   does not keep them apart: the second waits for what the mark waits for, and not for the first to be complete.
 
 use super::time::Picos;
 use std::collections::BTreeMap;
@@ -55,8 +56,9 @@ struct Stream {
 
 #[derive(Debug)]
 struct Pending {
-    /// Whether it is a kernel, after which one may start early.
-    kernel: bool,
+    kind: OpKind,
+    /// The operation before it in its stream.
+    previous: Option<OpId>,
     /// The operations that it waits for, complete or not.
     needs: Vec<OpId>,
     /// How many of them are not complete, and one more while it is held back.
@@ -118,13 +120,14 @@ impl Order {
         let id = OpId(self.complete_at.len() as u64);
         self.complete_at.push(NOT_YET);
         let previous = self.last(stream);
-        let primary = previous.filter(|previous| {
-            kind == OpKind::EarlyKernel && self.pending.get(previous).is_some_and(|op| op.kernel)
-        });
+        let early = previous.filter(|_| kind == OpKind::EarlyKernel);
+        let (primary, marks_need) = early.and_then(|previous| self.primary_behind(previous)).unzip();
         let mut needs: Vec<OpId> = previous.into_iter().chain(after.iter().copied()).collect();
+        needs.extend(marks_need.into_iter().flatten());
         needs.extend(self.legacy_edges(stream));
         let mut pending = Pending {
-            kernel: kind != OpKind::Other,
+            kind,
+            previous,
             needs: Vec::new(),
             waits: usize::from(held),
             held,
@@ -134,14 +137,17 @@ impl Order {
             secondary: None,
             lets_start: false,
         };
+        if let Some(first) = primary.and_then(|primary| self.pending.get_mut(&primary)) {
+            first.secondary = Some(id);
+            pending.waits += usize::from(!first.lets_start);
+        }
         for &need in &needs {
             let ends_elsewhere = Some(need) != previous;
+            if primary.is_some() && !ends_elsewhere {
+                continue;
+            }
             let delay = if ends_elsewhere { self.cross_stream } else { 0 };
             match self.pending.get_mut(&need) {
-                Some(first) if primary == Some(need) => {
-                    first.secondary = Some(id);
-                    pending.waits += usize::from(!first.lets_start);
-                }
                 Some(first) => {
                     first.followers.push((id, delay));
                     pending.waits += 1;
@@ -156,6 +162,20 @@ impl Order {
             stream.last = Some(id);
         }
         (id, ready)
+    }
+
+    /// The kernel that one behind `op` may start early after, and what the marks between the two wait for beside it.
+    fn primary_behind(&self, mut op: OpId) -> Option<(OpId, Vec<OpId>)> {
+        let mut marks_need = Vec::new();
+        loop {
+            let Pending { kind, previous, needs, .. } = self.pending.get(&op)?;
+            match kind {
+                OpKind::Kernel | OpKind::EarlyKernel => return Some((op, marks_need)),
+                OpKind::Mark => marks_need.extend(needs.iter().filter(|&need| Some(*need) != *previous)),
+                OpKind::Other => return None,
+            }
+            op = (*previous)?;
+        }
     }
 
     /// What the rule of the legacy default stream adds: it waits for every blocking stream of its context, and they for it.
@@ -256,8 +276,10 @@ impl Order {
 /// What an operation is, as far as order goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpKind {
-    /// A copy, a fill, a record, a wait.
+    /// A copy, a fill, a record or a wait that is no mark.
     Other,
+    /// A record or a wait that does not keep a kernel behind it from starting early.
+    Mark,
     /// A kernel.
     Kernel,
     /// A kernel that may start when the kernel before it in its stream lets it.

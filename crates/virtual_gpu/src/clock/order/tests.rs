@@ -162,6 +162,35 @@ fn a_kernel_may_start_early_after_a_kernel_only() {
 }
 
 #[test]
+fn a_mark_between_two_kernels_does_not_keep_them_apart_and_what_it_waits_for_does() {
+    let mut rig = Rig::new();
+    let (stream, other) = (rig.stream(StreamKind::NonBlocking), rig.stream(StreamKind::NonBlocking));
+    let (foreign, _) = rig.put(other);
+    let (first, _) = rig.kernel(stream, OpKind::Kernel);
+    let (record, _) = rig.order.submit(stream, 0, &[], OpKind::Mark, false);
+    let (wait, _) = rig.order.submit(stream, 0, &[foreign], OpKind::Mark, false);
+    let (second, ready) = rig.kernel(stream, OpKind::EarlyKernel);
+    assert_eq!((ready, rig.order.secondary(first)), (false, Some(second)));
+    assert_eq!(rig.order.let_secondary_start(first, 30), None);
+    assert_eq!(rig.order.complete(foreign, 50), [(second, 50 + HOP)], "the wait itself is behind the kernel");
+    assert_eq!(rig.order.primary(second), Some(first));
+    assert_eq!(rig.order.needed_for(second), [first, record, wait, second]);
+    assert_eq!(rig.order.complete(first, 80), [(record, 80)]);
+}
+
+#[test]
+fn a_mark_with_no_kernel_before_it_lets_nobody_start_early() {
+    let mut rig = Rig::new();
+    let (stream, other) = (rig.stream(StreamKind::NonBlocking), rig.stream(StreamKind::NonBlocking));
+    let (foreign, _) = rig.kernel(other, OpKind::Kernel);
+    let (wait, _) = rig.order.submit(stream, 0, &[foreign], OpKind::Mark, false);
+    let (kernel, _) = rig.kernel(stream, OpKind::EarlyKernel);
+    assert_eq!(rig.order.let_secondary_start(foreign, 10), None);
+    assert_eq!(rig.order.complete(foreign, 20), [(wait, 20 + HOP)]);
+    assert_eq!(rig.order.complete(wait, 30), [(kernel, 30)]);
+}
+
+#[test]
 fn a_kernel_whose_primary_never_lets_it_starts_when_that_one_is_complete() {
     let mut rig = Rig::new();
     let stream = rig.stream(StreamKind::NonBlocking);

@@ -104,3 +104,82 @@ fn a_secondary_that_comes_after_the_trigger_starts_at_once() {
     let started = rig.journal.lock().unwrap()[0].0;
     near(started, soon / NS);
 }
+
+/// What stands between the two kernels of a pair.
+#[derive(Clone, Copy, Debug)]
+enum Between {
+    Record,
+    TimedRecord,
+    WaitForWhatIsComplete,
+    WaitForWhatIsPending,
+    Fill,
+}
+
+/// Whether the second kernel, which never waits, started before the first was complete.
+fn starts_early(schedule: Schedule, between: Between) -> bool {
+    let mut rig = Rig::new(schedule);
+    let (stream, other) = (rig.stream(), rig.stream());
+    let before = rig.clock.submit(other, 0, &[], Work::Nothing);
+    rig.clock.finish(&mut rig.memory, 0, before).unwrap();
+    let pending = rig.kernel(other, "other", 8, &[WORK]);
+    let first = rig.kernel(stream, "primary", 1, &[Step::Trigger, WORK, WORK, Step::Say("ended")]);
+    let (after, work) = match between {
+        Between::Record => (None, Work::Nothing),
+        Between::TimedRecord => (None, Work::Timestamp),
+        Between::WaitForWhatIsComplete => (Some(before), Work::Nothing),
+        Between::WaitForWhatIsPending => (Some(pending), Work::Nothing),
+        Between::Fill => (
+            None,
+            Work::Transfer(Transfer {
+                route: Route::Within { from: None, to: 0 },
+                bytes: 32,
+                part: Box::new(|_, _| {}),
+            }),
+        ),
+    };
+    rig.clock.submit(stream, 0, after.as_slice(), work);
+    let mut launch = rig.launch("secondary", 1, &[Step::Say("started")]);
+    launch.early = true;
+    let second = rig.clock.submit(stream, 0, &[], Work::Kernel(launch));
+    rig.finish();
+    assert!(rig.clock.complete_at(second) >= rig.clock.complete_at(first));
+    rig.said() == ["secondary started", "primary ended"]
+}
+
+#[test]
+fn what_keeps_a_dependent_kernel_behind_the_one_before_it_is_as_measured() {
+    for (between, early) in [
+        (Between::Record, true),
+        (Between::WaitForWhatIsComplete, true),
+        (Between::TimedRecord, false),
+        (Between::WaitForWhatIsPending, false),
+        (Between::Fill, false),
+    ] {
+        assert_eq!(starts_early(Schedule::Card, between), early, "{between:?}");
+    }
+}
+
+#[test]
+fn late_it_starts_early_behind_everything_but_work() {
+    for between in
+        [Between::Record, Between::TimedRecord, Between::WaitForWhatIsComplete, Between::WaitForWhatIsPending]
+    {
+        assert!(starts_early(Schedule::Late, between), "{between:?}");
+    }
+    assert!(!starts_early(Schedule::Late, Between::Fill));
+}
+
+#[test]
+fn late_whoever_waits_for_the_record_between_them_waits_for_the_first_alone() {
+    let mut rig = Rig::new(Schedule::Late);
+    let stream = rig.stream();
+    rig.kernel(stream, "primary", 1, &[Step::Trigger, Step::Say("ran")]);
+    let record = rig.clock.submit(stream, 0, &[], Work::Nothing);
+    let mut launch = rig.launch("secondary", 1, &[Step::Say("ran")]);
+    launch.early = true;
+    rig.clock.submit(stream, 0, &[], Work::Kernel(launch));
+    rig.clock.finish(&mut rig.memory, 0, record).unwrap();
+    assert_eq!(rig.said(), ["primary ran"]);
+    rig.finish();
+    assert_eq!(rig.said(), ["primary ran", "secondary ran"]);
+}
