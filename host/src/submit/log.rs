@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;
 
-use cuda_std::abi::Access;
+use cuda_std::abi::{Access, Kernel};
 use cuda_std::call::BufferUse;
 
-use super::{Attributes, StreamKind};
+use super::{Attributes, Dependence, StreamKind};
 
 /// A stream's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,7 +28,7 @@ pub enum Operation {
         /// Where.
         stream: StreamId,
         /// The kernel.
-        kernel: &'static str,
+        kernel: &'static Kernel,
         /// What may let it start before the work ahead of it.
         attributes: Attributes,
         /// What it reads and writes.
@@ -113,6 +113,7 @@ pub struct Log {
     /// The streams of the context, with their kinds.
     pub streams: Vec<(StreamId, StreamKind)>,
     names: HashMap<u64, String>,
+    dependences: HashMap<&'static str, Dependence>,
 }
 
 impl Log {
@@ -121,19 +122,25 @@ impl Log {
         self.names.get(&identity).map_or("?", String::as_str)
     }
 
+    /// How a kernel that was launched to start early depends on the work ahead of it; none for other kernels.
+    pub fn dependence(&self, kernel: &Kernel) -> Option<&Dependence> {
+        self.dependences.get(kernel.name)
+    }
+
     pub(super) fn new(
         entries: Vec<Entry>,
         streams: Vec<(StreamId, StreamKind)>,
         names: HashMap<u64, String>,
+        dependences: HashMap<&'static str, Dependence>,
     ) -> Self {
-        Log { entries, streams, names }
+        Log { entries, streams, names, dependences }
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, operation: &Operation) -> fmt::Result {
         match operation {
             Operation::Launch { stream, kernel, attributes, buffers } => {
-                write!(f, "launch {kernel} on {}", self.name(stream.0))?;
-                if attributes.programmatic_stream_serialization == Some(true) {
+                write!(f, "launch {} on {}", kernel.name, self.name(stream.0))?;
+                if attributes.may_start_early() {
                     write!(f, ", may start early")?;
                 }
                 for (access, word) in [(Access::Read, "reads"), (Access::Write, "writes")] {
