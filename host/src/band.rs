@@ -113,7 +113,7 @@ impl Rows<'_> {
             ("writes", names(Access::Write)),
         ];
         Some(Slice {
-            name: (*kernel).to_owned(),
+            name: kernel.name.to_owned(),
             start_ns: blocks.iter().map(|block| block.start_ns).min()?,
             end_ns: blocks.iter().map(|block| block.end_ns).max()?,
             details: details

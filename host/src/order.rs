@@ -4,11 +4,12 @@
 use std::collections::HashSet;
 
 use cuda_std::abi::Access;
+use cuda_std::call::BufferUse;
 use serde::Serialize;
 use stream_order::Clash;
 use stream_order::program::{self, Action, Caller, Launch, Memory, Mode, Program, Span, ThreadId};
 
-use crate::submit::{Entry, Log, Operation, StreamKind};
+use crate::submit::{Dependence, Entry, Log, Operation, StreamKind};
 
 /// An edge that is missing, for a document.
 #[derive(Clone, Debug, Serialize)]
@@ -151,6 +152,17 @@ fn translate(log: &Log) -> Program {
     Program { operations, ..names.program }
 }
 
+/// How a buffer is accessed, before the wait or not: twice where the kernel reads it early and writes it only later.
+fn modes(access: Access, early: Option<Access>) -> &'static [(Mode, bool)] {
+    match (access, early) {
+        (Access::Read, None) => &[(Mode::Read, false)],
+        (Access::Read, Some(_)) => &[(Mode::Read, true)],
+        (Access::Write, None) => &[(Mode::Write, false)],
+        (Access::Write, Some(Access::Read)) => &[(Mode::Read, true), (Mode::Write, false)],
+        (Access::Write, Some(Access::Write)) => &[(Mode::Write, true)],
+    }
+}
+
 /// The program that is being written, whose events and buffers are declared as they come up.
 struct Names<'a> {
     log: &'a Log,
@@ -164,17 +176,13 @@ impl Names<'_> {
         let mut name = "";
         let action = match &entry.operation {
             Operation::Launch { stream, kernel, launch, buffers } => {
-                name = kernel;
-                let accesses = buffers.iter().map(|one| program::Access {
-                    span: self.span(one.buffer, one.bytes.clone()),
-                    mode: if one.access == Access::Read { Mode::Read } else { Mode::Write },
-                    before_wait: false,
-                });
+                name = kernel.name;
+                let dependence = self.log.dependence(kernel);
                 Action::Launch(Launch {
                     stream: program::StreamId(stream.0),
-                    accesses: accesses.collect(),
-                    programmatic: launch.attributes.programmatic_stream_serialization == Some(true),
-                    waits: true,
+                    accesses: buffers.iter().flat_map(|one| self.accesses(one, dependence)).collect(),
+                    programmatic: launch.attributes.may_start_early(),
+                    waits: dependence.is_none_or(|kernel| kernel.waits),
                 })
             }
             Operation::Record { event, stream } => {
@@ -243,6 +251,16 @@ impl Names<'_> {
         program::Operation { name: name.into(), caller, thread: ThreadId::default(), action }
     }
 
+    /// What a launch does with a buffer.
+    fn accesses(&mut self, used: &BufferUse, dependence: Option<&Dependence>) -> Vec<program::Access> {
+        let span = self.span(used.buffer, used.bytes.clone());
+        let early = dependence.and_then(|kernel| kernel.before_wait(used.parameter));
+        modes(used.access, early)
+            .iter()
+            .map(|&(mode, before_wait)| program::Access { span: span.clone(), mode, before_wait })
+            .collect()
+    }
+
     fn event(&mut self, id: u64) -> program::EventId {
         if self.declared.insert(id) {
             let name = self.log.name(id).to_owned().into();
@@ -284,3 +302,19 @@ impl Names<'_> {
 const LEGACY: program::StreamId = program::StreamId(u64::MAX);
 /// Where the numbers of host memory begin, far above those that the log gives.
 const FIRST_HOST_BUFFER: u64 = 1 << 63;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_only_read_before_the_wait_is_written_behind_it() {
+        let early = |access, early: Option<Access>| modes(access, early).to_vec();
+        for mode in [(Access::Read, Mode::Read), (Access::Write, Mode::Write)] {
+            assert_eq!(early(mode.0, None), [(mode.1, false)]);
+            assert_eq!(early(mode.0, Some(Access::Write)), [(mode.1, true)]);
+        }
+        assert_eq!(early(Access::Read, Some(Access::Read)), [(Mode::Read, true)]);
+        assert_eq!(early(Access::Write, Some(Access::Read)), [(Mode::Read, true), (Mode::Write, false)]);
+    }
+}

@@ -89,15 +89,30 @@ pub struct Kernel {
 impl Kernel {
     /// Sizes of the entry's PTX parameters in order, bytes.
     pub fn slots(&self) -> impl Iterator<Item = usize> {
+        self.travels().flat_map(|(_, bytes, count)| core::iter::repeat_n(bytes, count))
+    }
+
+    /// The buffers among the parameters, each with the place that its address has among the PTX parameters.
+    pub fn addresses(&self) -> impl Iterator<Item = (usize, &'static Parameter)> {
+        let mut next = 0;
+        self.travels().filter_map(move |(parameter, _, count)| {
+            let place = next;
+            next += count;
+            let is_buffer = !matches!(parameter.kind, ParameterKind::Scalar { .. });
+            is_buffer.then_some((place, parameter))
+        })
+    }
+
+    /// Each parameter, with the size of its PTX parameters in bytes and how many they are.
+    fn travels(&self) -> impl Iterator<Item = (&'static Parameter, usize, usize)> {
         let mut slices = 0;
-        self.parameters.iter().flat_map(move |parameter| match parameter.kind {
+        self.parameters.iter().map(move |parameter| match parameter.kind {
             ParameterKind::Slice { .. } => {
                 slices += 1;
-                let count = if self.equal_lengths && slices > 1 { 1 } else { 2 };
-                core::iter::repeat_n(8, count)
+                (parameter, 8, if self.equal_lengths && slices > 1 { 1 } else { 2 })
             }
-            ParameterKind::Pointer { .. } => core::iter::repeat_n(8, 1),
-            ParameterKind::Scalar { bytes } => core::iter::repeat_n(bytes, 1),
+            ParameterKind::Pointer { .. } => (parameter, 8, 1),
+            ParameterKind::Scalar { bytes } => (parameter, bytes, 1),
         })
     }
 }

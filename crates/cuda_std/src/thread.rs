@@ -90,22 +90,13 @@ pub fn grid() -> Grid {
 #[inline(always)]
 pub fn index_1d() -> usize {
     let block = block();
-    below_limit(block.index.x as usize * block.dim.x as usize + index().x as usize)
+    block.index.x as usize * block.dim.x as usize + index().x as usize
 }
 
 /// Threads in the whole grid along x: the stride of [`grid_stride`].
 #[inline(always)]
 pub fn count_1d() -> usize {
-    below_limit(grid().dim.x as usize * block().dim.x as usize)
-}
-
-/// Tells the compiler what it cannot know: sums of a few of these never overflow, so it drops their bounds checks.
-#[inline(always)]
-fn below_limit(threads: usize) -> usize {
-    // SAFETY: a grid has at most 2^31 - 1 blocks along x, a block at most 1024 threads (CUDA C++ Programming Guide,
-    // "Technical Specifications per Compute Capability"), and the driver refuses a launch with more.
-    unsafe { core::hint::assert_unchecked(threads < 1 << 41) };
-    threads
+    grid().dim.x as usize * block().dim.x as usize
 }
 
 /// The indices below `n` that belong to this thread: its own index, then every grid's width after it.

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use cuda_std::abi::{Access, ParameterKind};
+use cuda_std::abi::{Access, Kernel, ParameterKind};
 use cuda_std::call::BufferUse;
 use cuda_std::kernel;
 
@@ -54,6 +54,10 @@ fn the_descriptor_tells_name_parameters_and_place() {
     );
     assert_eq!(kernel.slots().collect::<Vec<_>>(), [8, 8, 8, 8, 8, 8, 1, 1, 8, 8]);
     assert_eq!(alike::KERNEL.slots().collect::<Vec<_>>(), [8, 8, 8, 8, 8, 8]);
+    let addresses =
+        |kernel: &Kernel| kernel.addresses().map(|(place, p)| (place, p.name)).collect::<Vec<_>>();
+    assert_eq!(addresses(kernel), [(0, "shared"), (2, "unique"), (4, "read"), (5, "written")]);
+    assert_eq!(addresses(alike::KERNEL), [(0, "a"), (3, "b"), (4, "unchecked"), (5, "c")]);
 }
 
 /// Slices, a scalar between them, and a pointer, whose length nobody knows.

@@ -11,6 +11,7 @@ use cust::context::CurrentContext;
 use cust::device::Device;
 use cust::error::CudaError;
 
+use super::dependence;
 use super::error::{check, check_cust};
 use super::log::{Entry, Log, Operation, Recorded, StreamId};
 use super::trace::Tracer;
@@ -157,7 +158,10 @@ impl Context {
         self.log.replace(Some(Recorded::default()));
         let outcome = submission();
         let recorded = self.log.take().unwrap_or_default();
-        outcome.map(|()| Log::new(recorded, self.streams.borrow().clone(), self.names.borrow().clone()))
+        let dependences = dependence::of_early_starters(&recorded.entries, self.module.image());
+        outcome.map(|()| {
+            Log::new(recorded, self.streams.borrow().clone(), self.names.borrow().clone(), dependences)
+        })
     }
 
     /// Ends the context and returns every failure of a release that happened meanwhile: a drop cannot report its own.

@@ -63,6 +63,11 @@ impl Launch {
 }
 
 impl Attributes {
+    /// Whether the kernel may start before the one ahead of it has finished.
+    pub fn may_start_early(&self) -> bool {
+        self.programmatic_stream_serialization == Some(true)
+    }
+
     /// As the driver takes them.
     pub(super) fn list(&self) -> impl Iterator<Item = CUlaunchAttribute> {
         let serialization =

@@ -8,10 +8,10 @@ use std::fmt;
 use std::ops::Range;
 use std::panic::Location;
 
-use cuda_std::abi::Access;
+use cuda_std::abi::{Access, Kernel};
 use cuda_std::call::BufferUse;
 
-use super::{Launch, StreamKind};
+use super::{Dependence, Launch, StreamKind};
 
 /// A stream's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +29,7 @@ pub enum Operation {
         /// Where.
         stream: StreamId,
         /// The kernel.
-        kernel: &'static str,
+        kernel: &'static Kernel,
         /// Its shape, and what may let it start before the work ahead of it.
         launch: Launch,
         /// What it reads and writes.
@@ -193,6 +193,7 @@ pub struct Log {
     /// The streams of the context, with their kinds.
     pub streams: Vec<(StreamId, StreamKind)>,
     names: HashMap<u64, String>,
+    dependences: HashMap<&'static str, Dependence>,
 }
 
 impl Log {
@@ -201,20 +202,26 @@ impl Log {
         self.names.get(&identity).map_or("?", String::as_str)
     }
 
+    /// How a kernel that was launched to start early depends on the work ahead of it; none for other kernels.
+    pub fn dependence(&self, kernel: &Kernel) -> Option<&Dependence> {
+        self.dependences.get(kernel.name)
+    }
+
     pub(super) fn new(
         recorded: Recorded,
         streams: Vec<(StreamId, StreamKind)>,
         names: HashMap<u64, String>,
+        dependences: HashMap<&'static str, Dependence>,
     ) -> Self {
         let Recorded { entries, ranges } = recorded;
-        Log { entries, ranges, streams, names }
+        Log { entries, ranges, streams, names, dependences }
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, operation: &Operation) -> fmt::Result {
         match operation {
             Operation::Launch { stream, kernel, launch, buffers } => {
-                write!(f, "launch {kernel} on {}", self.name(stream.0))?;
-                if launch.attributes.programmatic_stream_serialization == Some(true) {
+                write!(f, "launch {} on {}", kernel.name, self.name(stream.0))?;
+                if launch.attributes.may_start_early() {
                     write!(f, ", may start early")?;
                 }
                 for (access, word) in [(Access::Read, "reads"), (Access::Write, "writes")] {

@@ -8,6 +8,7 @@
 mod buffer;
 mod card;
 mod context;
+mod dependence;
 mod driver;
 mod error;
 mod event;
@@ -22,6 +23,7 @@ mod trace;
 pub use buffer::{Buffer, Element, View};
 pub use card::Card;
 pub use context::Context;
+pub use dependence::Dependence;
 pub use driver::{Opened, open_driver};
 pub use error::{DriverError, Error};
 pub use event::Event;

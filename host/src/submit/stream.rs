@@ -116,7 +116,7 @@ impl<'c> Stream<'c> {
         check(name, answer, || format!("launch `{}` on `{}` as {launch}", call.kernel().name, self.name))?;
         self.context.note(|| Operation::Launch {
             stream: self.id,
-            kernel: call.kernel().name,
+            kernel: call.kernel(),
             launch: *launch,
             buffers: call.buffers().cloned().collect(),
         });

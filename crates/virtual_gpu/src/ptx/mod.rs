@@ -6,6 +6,7 @@
 mod action;
 mod body;
 mod decode;
+mod dependence;
 mod error;
 mod forms;
 mod instruction;
@@ -17,6 +18,7 @@ mod operand;
 mod scope;
 
 pub use action::{Action, AtomicOp, Call, CallLayout, MemoryType, Reduce, Shuffle, Special, Vote};
+pub use dependence::{Dependence, Touches};
 pub use error::{Error, Reason};
 pub use forms::{FORMS, Form};
 pub use instruction::{
