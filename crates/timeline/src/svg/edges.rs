@@ -26,13 +26,13 @@ pub(super) fn class(kind: EdgeKind) -> &'static str {
 /// Draws them over the bars.
 pub(super) fn draw(page: &mut Page, axis: &Axis, field: &Field<'_>) {
     let all: Vec<_> = field.band.edges.iter().filter_map(|edge| Ends::of(axis, field, edge)).collect();
-    let mut sides = Sides::default();
+    let mut common = Common::of(&all);
     let mut halos = String::new();
     let mut arrows = String::new();
     let mut missing = Labels::default();
     for ends in &all {
         let (edge, class) = (ends.edge, class(ends.edge.kind));
-        let way = ends.way(field, &all, &mut sides);
+        let way = ends.way(field, &mut common);
         let path = route::path(&way);
         halos += &path;
         let (x, y) = way.first().map_or((0.0, 0.0), |&first| first);
@@ -72,7 +72,7 @@ impl<'b> Ends<'b> {
     }
 
     /// The corners of its way.
-    fn way(&self, field: &Field<'_>, all: &[Ends<'_>], sides: &mut Sides) -> Vec<Point> {
+    fn way(&self, field: &Field<'_>, common: &mut Common) -> Vec<Point> {
         let Ends { edge, leaves, arrives, .. } = *self;
         // How far before a bar the kind turns at least, at which part of the bar's height, and where in a gap.
         let (nearest, share, in_gap) = match edge.kind {
@@ -81,15 +81,14 @@ impl<'b> Ends<'b> {
             EdgeKind::Empty => (20.0, -0.25, -2.0),
         };
         // What has an end in common turns on one line, unless its other ends are far apart.
-        let alike = || all.iter().filter(|other| other.edge.kind == edge.kind);
-        let forks = || alike().filter(|other| other.edge.from == edge.from);
-        let joins = || alike().filter(|other| other.edge.to == edge.to);
-        let starts = forks().map(|other| other.arrives).filter(|x| *x > arrives - TOGETHER);
-        let ends = joins().map(|other| other.leaves).filter(|x| *x < leaves + TOGETHER);
-        let is_fork = forks().count() >= joins().count();
-        let turn = nearest + sides.of(edge.kind, is_fork, if is_fork { edge.from } else { edge.to });
-        let out = if edge.from.slice.is_none() { leaves + 6.0 } else { ends.fold(leaves, f64::max) + turn };
-        let into = starts.fold(arrives, f64::min) - turn;
+        let forks = common.arrive.get(&(class(edge.kind), edge.from)).map_or(&[][..], Vec::as_slice);
+        let joins = common.leave.get(&(class(edge.kind), edge.to)).map_or(&[][..], Vec::as_slice);
+        let first = forks.iter().copied().filter(|x| *x > arrives - TOGETHER).fold(arrives, f64::min);
+        let last = joins.iter().copied().filter(|x| *x < leaves + TOGETHER).fold(leaves, f64::max);
+        let is_fork = forks.len() >= joins.len();
+        let turn = nearest + common.aside(edge.kind, is_fork, if is_fork { edge.from } else { edge.to });
+        let out = if edge.from.slice.is_none() { leaves + 6.0 } else { last + turn };
+        let into = first - turn;
         let height = |row: usize| field.lanes[row].middle() + share * field.lanes[row].height;
         let from = Stop { row: self.from_row, at: (leaves, height(self.from_row)), turn: out };
         let to = Stop { row: self.to_row, at: (arrives, height(self.to_row)), turn: into };
@@ -97,18 +96,37 @@ impl<'b> Ends<'b> {
     }
 }
 
-/// How far edges turn from where others of their kind do that have no end in common with them. Without it their lines would
-/// fall together.
+/// What edges of one kind have in common.
 #[derive(Default)]
-struct Sides {
-    of: BTreeMap<(&'static str, bool, End), usize>,
+struct Common {
+    /// Where those arrive that leave at an end.
+    arrive: BTreeMap<(&'static str, End), Vec<f64>>,
+    /// Where those leave that arrive at an end.
+    leave: BTreeMap<(&'static str, End), Vec<f64>>,
+    /// The ends that have lines of their own so far, each with the number of its line, and how many lines a kind has.
+    lines: BTreeMap<(&'static str, bool, End), usize>,
+    n_lines: BTreeMap<&'static str, usize>,
 }
 
-impl Sides {
-    fn of(&mut self, kind: EdgeKind, is_fork: bool, end: End) -> f64 {
-        let n = self.of.keys().filter(|key| key.0 == class(kind)).count();
-        let n = *self.of.entry((class(kind), is_fork, end)).or_insert(n);
-        3.0 * (n % 4) as f64
+impl Common {
+    fn of(all: &[Ends<'_>]) -> Self {
+        let mut common = Common::default();
+        for Ends { edge, leaves, arrives, .. } in all {
+            common.arrive.entry((class(edge.kind), edge.from)).or_default().push(*arrives);
+            common.leave.entry((class(edge.kind), edge.to)).or_default().push(*leaves);
+        }
+        common
+    }
+
+    /// How much further from the bars the edges of an end turn than others of their kind do, which have no end in common with
+    /// them. Without it their lines would fall together.
+    fn aside(&mut self, kind: EdgeKind, is_fork: bool, end: End) -> f64 {
+        let n_lines = self.n_lines.entry(class(kind)).or_default();
+        let line = *self.lines.entry((class(kind), is_fork, end)).or_insert_with(|| {
+            *n_lines += 1;
+            *n_lines - 1
+        });
+        3.0 * (line % 4) as f64
     }
 }
 

@@ -107,3 +107,47 @@ fn towards(corner: Point, neighbour: Point) -> Point {
     let part = CORNER.min(length / 2.0) / length;
     (corner.0 + x * part, corner.1 + y * part)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three rows, 20 high with gaps of 10, with these bars.
+    fn lanes(bars: [&[(f64, f64)]; 3]) -> (Vec<Lane>, Vec<f64>) {
+        let tops = [10.0, 40.0, 70.0];
+        let lanes = tops.iter().zip(bars).map(|(&top, bars)| Lane { top, height: 20.0, bars: bars.to_vec() });
+        (lanes.collect(), vec![5.0, 35.0, 65.0, 95.0])
+    }
+
+    fn stop(row: usize, x: f64, turn: f64) -> Stop {
+        Stop { row, at: (x, 20.0 + 30.0 * row as f64), turn }
+    }
+
+    #[test]
+    fn an_edge_goes_round_the_bars_in_between() {
+        let (lanes, gaps) = lanes([&[(0.0, 100.0)], &[(110.0, 400.0)], &[(500.0, 600.0)]]);
+        let way = way(&lanes, &gaps, stop(0, 100.0, 105.0), stop(2, 500.0, 490.0), 0.0);
+        assert_eq!(way, [(100.0, 20.0), (490.0, 20.0), (490.0, 80.0), (500.0, 80.0)]);
+        let (lanes, gaps) =
+            self::lanes([&[(0.0, 100.0), (120.0, 600.0)], &[(110.0, 600.0)], &[(500.0, 600.0)]]);
+        let way = self::way(&lanes, &gaps, stop(0, 100.0, 105.0), stop(2, 500.0, 490.0), 0.0);
+        assert_eq!(way, [(100.0, 20.0), (105.0, 20.0), (105.0, 80.0), (500.0, 80.0)]);
+    }
+
+    #[test]
+    fn an_edge_back_in_time_runs_in_a_gap() {
+        let (lanes, gaps) = lanes([&[(50.0, 300.0)], &[(60.0, 300.0)], &[(60.0, 300.0)]]);
+        let way = way(&lanes, &gaps, stop(0, 300.0, 310.0), stop(2, 60.0, 40.0), 0.0);
+        assert_eq!(way, [(298.5, 30.0), (298.5, 35.0), (40.0, 35.0), (40.0, 80.0), (60.0, 80.0)]);
+        assert_eq!(crossed(&lanes, &way), 0);
+    }
+
+    #[test]
+    fn what_a_line_crosses_is_counted_once_for_each_bar() {
+        let (lanes, _) = lanes([&[(0.0, 10.0), (20.0, 30.0)], &[(0.0, 50.0)], &[(0.0, 50.0)]]);
+        assert_eq!(crossed(&lanes, &[(-5.0, 20.0), (60.0, 20.0)]), 2);
+        assert_eq!(crossed(&lanes, &[(25.0, 0.0), (25.0, 100.0)]), 3);
+        assert_eq!(crossed(&lanes, &[(15.0, 35.0), (60.0, 35.0)]), 0);
+        assert_eq!(crossed(&lanes, &[(10.0, 20.0), (20.0, 20.0)]), 0);
+    }
+}

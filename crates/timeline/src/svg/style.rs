@@ -1,14 +1,13 @@
 //! Colours and type of an SVG, for light and for dark surroundings.
 
 /// What is drawn in one colour, with that colour in light and in dark surroundings.
-const COLOURS: [(&str, [&str; 2]); 7] = [
+const COLOURS: [(&str, [&str; 2]); 6] = [
     ("ink", ["#1b1f24", "#e8eaed"]),
     ("paper", ["#ffffff", "#15181c"]),
     ("faint", ["#555d66", "#a3abb5"]),
     ("row", ["#f1f3f5", "#20252b"]),
     ("grid", ["#d3d8dd", "#39414a"]),
     ("missing", ["#c4001d", "#ff6b6b"]),
-    ("event", ["#1b1f24", "#e8eaed"]),
 ];
 
 /// Bars and the text on them, in light and in dark surroundings: the hues of Okabe and Ito, which the colour-blind tell
@@ -35,7 +34,7 @@ text{font-family:system-ui,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-siz
 .faint,.tick{fill:var(--faint)}
 .tick{font-size:11px}
 .kind{font-size:10px;fill:var(--faint)}
-.bar,.inside{font-size:12px}
+.inside{font-size:12px}
 .inside,.beside,.missing-name{pointer-events:none}
 .beside{font-size:12px;paint-order:stroke;stroke:var(--paper);stroke-width:3px}
 .paper{fill:var(--paper)}
@@ -45,10 +44,10 @@ text{font-family:system-ui,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-siz
 .stripe{fill:var(--paper);opacity:.5}
 .edge{fill:none;stroke-width:1.6}
 .halo{fill:none;stroke:var(--paper);stroke-width:4;opacity:.75}
-.event{stroke:var(--event)}
+.event{stroke:var(--ink)}
 .empty{stroke:var(--faint);stroke-width:1.4;stroke-dasharray:1.5 3}
 .missing{stroke:var(--missing);stroke-width:2;stroke-dasharray:7 4}
-.event-head{fill:var(--event)}
+.event-head{fill:var(--ink)}
 .empty-head{fill:var(--faint)}
 .missing-head{fill:var(--missing)}
 .missing-name{font-weight:600;fill:var(--missing);paint-order:stroke;stroke:var(--paper);stroke-width:3px}
@@ -131,7 +130,7 @@ mod tests {
         for surroundings in [0, 1] {
             let [paper, row] = ["paper", "row"].map(|name| named(name)[surroundings]);
             for behind in [paper, row] {
-                for text in ["ink", "faint", "missing", "event"] {
+                for text in ["ink", "faint", "missing"] {
                     assert!(contrast(named(text)[surroundings], behind) >= 4.5, "{text} on {behind}");
                 }
                 for [fill, text] in STREAMS.map(|look| look[surroundings]) {
