@@ -1,5 +1,5 @@
 //! What a lesson submitted, asked for the edges that are missing in it. It translates the log for `stream_order`, which
-//! knows the rules; it touches no device.
+//! knows the rules; it touches no device. What a kernel that starts early does before its wait, the log knows too.
 
 use std::collections::HashSet;
 

@@ -85,7 +85,7 @@ fn what_reaches_no_buffer_is_no_access() {
         "mov.b64 %d3, a; cvta.param.u64 %d4, %d3; ld.u64 %d5, [%d4];",
         "st.shared.u32 [tile], %r0; ld.shared.u32 %r1, [tile+4];",
         "st.local.u32 [spilled], %r0; ld.local.u32 %r1, [spilled];",
-        // Indexed by a parameter, and generic.
+        // A generic address.
         "cvta.local.u64 %d3, spilled; cvt.u64.u32 %d4, %r0; add.u64 %d3, %d3, %d4; ld.u32 %r1, [%d3];",
         "red.global.add.u32 [counter], 1;",
         "mov.u64 %d3, %d0; add.u64 %d3, %d3, 8;",
@@ -137,6 +137,8 @@ fn an_address_is_followed_through_the_threads_own_memory_and_not_through_the_dev
         // A table of indices: only the table is read, and what they lead to.
         ("ld.global.u64 %d4, [%d1]; add.u64 %d3, %d0, %d4;", "reads 0, reads 1, waits"),
         ("ld.global.u64 %d3, [%d1];", "reads 1, waits"),
+        ("st.local.u64 [spilled], %d0; ld.global.u64 %d3, [%d1];", "reads 1, waits"),
+        ("st.global.u64 [%d1], %d0; ld.local.u64 %d3, [spilled];", "writes 1, waits"),
     ] {
         check(&format!("{way} {read} {WAIT}"), want);
     }
@@ -163,6 +165,12 @@ fn a_wait_counts_on_the_paths_that_pass_it() {
     // The threads that have nothing to do return first.
     check(&format!("@%p ret; {WAIT} {late}"), "waits");
     check(&format!("@%p exit; {WAIT} {late}"), "waits");
+    // Where paths meet, every register is what it was on either.
+    let either = "mov.u64 %d3, 0; mov.u64 %d4, 0; @%p bra JOIN; mov.u64 %d3, %d0; mov.u64 %d4, %d1; JOIN:";
+    check(
+        &format!("{either} ld.global.u32 %r1, [%d3]; ld.global.u32 %r1, [%d4]; {WAIT}"),
+        "reads 0, reads 1, waits",
+    );
     // A jump by a table.
     let table = "T: .branchtargets ONE, TWO; brx.idx %r0, T;";
     check(
@@ -244,6 +252,10 @@ fn recursion_and_calls_through_a_pointer_are_followed_too() {
     let by_pointer = "P: .callprototype (.param .b64 _) _ (.param .b64 _);\n{ .param .b64 x; .param .b64 y; \
                       mov.u64 %d5, f; st.param.b64 [x], %d1; call (y), %d5, (x), P; ld.param.b64 %d3, [y]; }";
     assert_eq!(of(&function("ld.global.u32 %r1, [%d0];"), &format!("{by_pointer} {WAIT}")), "reads 1, waits");
+    // Not to a function that takes as much and returns nothing.
+    let other =
+        ".func g(.param .b64 in) { .reg .b64 %d; ld.param.b64 %d, [in]; st.global.u32 [%d], 1; ret; }";
+    assert_eq!(of(&format!("{other} {}", function("")), &format!("{by_pointer} {WAIT}")), "waits");
     assert_eq!(of(&function(WAIT), &format!("{by_pointer} st.global.u32 [%d1], 1;")), "waits");
 }
 

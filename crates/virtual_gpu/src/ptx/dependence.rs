@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::action::{Action, Call};
 use super::instruction::{Address, Base, Instruction, Module, Reg, Source, Space, Target};
-use super::op::{Alu, Kind};
+use super::op::Alu;
 
 /// How a kernel depends on the grids before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -235,12 +235,12 @@ impl<'m> Walk<'m> {
                 return true;
             }
             Action::Store { space, from, address, .. } => {
-                self.touch(*space, at(address), false, true);
+                self.writes |= device(*space, at(address));
                 self.keep(function, *space, address.base, Value::of(from.iter().map(value)));
                 return true;
             }
             Action::Atomic { space, to, address, from, .. } => {
-                self.touch(*space, at(address), true, true);
+                self.writes |= device(*space, at(address));
                 self.keep(function, *space, address.base, Value::of(from.iter().map(value)));
                 (*to, self.load(function, *space, address.base, at(address)))
             }
@@ -256,17 +256,9 @@ impl<'m> Walk<'m> {
         true
     }
 
-    /// Notes an access, if it is one to device memory.
-    fn touch(&mut self, space: Space, at: Value, reads: bool, writes: bool) {
-        if matches!(space, Space::Global | Space::Generic) {
-            self.reads |= if reads { at.from } else { 0 };
-            self.writes |= if writes { at.from } else { 0 };
-        }
-    }
-
-    /// What a load gives.
+    /// Notes a load; what it gives.
     fn load(&mut self, function: u32, space: Space, base: Base, at: Value) -> Value {
-        self.touch(space, at, true, false);
+        self.reads |= device(space, at);
         let pointed_to = Value { from: at.to, to: 0 };
         match space {
             Space::Global | Space::Constant => Value::default(),
@@ -339,6 +331,11 @@ impl<'m> Walk<'m> {
     }
 }
 
+/// The parameters whose memory an access at that address reaches, if it goes to the device's.
+fn device(space: Space, at: Value) -> u64 {
+    if matches!(space, Space::Global | Space::Generic) { at.from } else { 0 }
+}
+
 /// Writes a register. Where the guard does not hold, the old value stays.
 fn write(registers: &mut [Value], instruction: &Instruction, Reg(to): Reg, value: Value) {
     let register = &mut registers[to as usize];
@@ -349,13 +346,11 @@ fn write(registers: &mut [Value], instruction: &Instruction, Reg(to): Reg, value
     }
 }
 
-/// What a computed value is made of. A comparison's outcome is no part of an address, nor is what a choice goes by.
+/// What a computed value is made of. What a choice goes by is no part of what is chosen.
 fn computed(op: Alu, from: [Value; 4]) -> Value {
-    let (kind, sources) = op.signature();
     let parts = match op {
-        _ if kind == Kind::Predicate => 0,
         Alu::Select(_) | Alu::SelectSign(_) => 2,
-        _ => sources.len(),
+        _ => op.signature().1.len(),
     };
     Value::of(from[..parts].iter().copied())
 }
