@@ -69,6 +69,7 @@ mod tests {
     /// In PTX: `a`, its length, `n`, `b`, `c`.
     const KERNEL: &Kernel = &Kernel {
         name: "k",
+        traced_name: "",
         parameters: &[
             parameter("a", BUFFER),
             parameter("n", ParameterKind::Scalar { bytes: 8 }),
