@@ -216,7 +216,8 @@ function leave() {
 }
 
 function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  // The table has its own use for these keys.
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("#table")) return;
   const at = items.findIndex((item) => item.button === event.target);
   const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
   const isSideways = event.key === "ArrowLeft" || event.key === "ArrowRight";
@@ -327,7 +328,7 @@ function build() {
     "view-streams": () => setRows("streams"), "view-sms": () => setRows("sms"),
   };
   for (const [id, action] of Object.entries(actions)) element(id).addEventListener("click", action);
-  element("chart").addEventListener("keydown", onKey);
+  addEventListener("keydown", onKey);
   bands.forEach(tabulate);
 }
 

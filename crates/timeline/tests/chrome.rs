@@ -356,7 +356,8 @@ fn trace_processor_counts_the_same() {
          (select count(*) from slice where category = 'block') || ',' || (select count(*) from flow) as counted;",
     )
     .unwrap();
-    let output = Command::new("trace_processor_shell").arg("-q").arg(&query).arg(&file).output().unwrap();
+    let output = Command::new("trace_processor_shell").arg("-q").arg(&query).arg(&file).output();
+    let output = output.expect("trace_processor_shell is on the PATH");
     std::fs::remove_dir_all(&folder).unwrap();
     let slices = || timeline.bands.iter().flat_map(|band| &band.slices);
     let expected = format!(
