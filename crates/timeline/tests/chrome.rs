@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use timeline::chrome::trace;
-use timeline::model::{Band, Edge, EdgeKind, End, Timeline};
+use timeline::model::{Band, Edge, EdgeKind, End, Range, Timeline};
 
 #[derive(Deserialize)]
 struct File<'a> {
@@ -316,6 +316,20 @@ fn kernels_that_overlap_on_one_stream_get_tracks_of_their_own() {
     };
     assert_eq!(on("s0"), [("produce_stage", 20_000); 3]);
     assert_eq!(on("s0 (2)"), [("combine_stage", 15_500); 3]);
+}
+
+#[test]
+fn ranges_that_nest_share_a_track_and_others_do_not() {
+    let mut timeline = support::lesson_without_blocks();
+    timeline.bands.truncate(2);
+    let range = |name: &str, slices: &[usize]| Range { name: name.into(), slices: slices.to_vec() };
+    timeline.bands[1].ranges = vec![range("in", &[0]), range("out", &[0, 1, 2]), range("across", &[2, 3])];
+    let view = View::of(&trace(&timeline));
+    let track = |name: &str| {
+        let range = view.slices.iter().find(|slice| slice.category == "range" && slice.name == name).unwrap();
+        view.threads[&range.track].as_str()
+    };
+    assert_eq!(["out", "in", "across"].map(track), ["ranges", "ranges", "ranges (2)"]);
 }
 
 #[test]
