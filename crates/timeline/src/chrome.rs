@@ -52,6 +52,9 @@ pub fn trace(timeline: &Timeline) -> String {
 /// From when to when, ns.
 type Interval = (u64, u64);
 
+/// What stands in one row.
+type Row<T> = Vec<(Interval, T)>;
+
 #[derive(Clone, Copy)]
 struct Track {
     pid: usize,
@@ -101,7 +104,7 @@ impl Trace {
 
         // A flow binds to slices, so an edge that has none at one end gets a mark there: one for all edges of a stream, and
         // a nanosecond long, because half of the viewers do not look into an empty slice.
-        let mut rows: BTreeMap<usize, Vec<(Interval, What)>> =
+        let mut rows: BTreeMap<usize, Row<What>> =
             (0..band.streams.len()).map(|stream| (stream, Vec::new())).collect();
         for (index, slice) in band.slices.iter().enumerate() {
             rows.entry(slice.stream).or_default().push(((slice.start_ns, slice.end_ns), What::Slice(index)));
@@ -178,7 +181,7 @@ impl Trace {
     }
 
     fn sms(&mut self, pid: usize, band: &Band) {
-        let mut rows: BTreeMap<u32, Vec<(Interval, (&Slice, usize))>> =
+        let mut rows: BTreeMap<u32, Row<(&Slice, usize)>> =
             (0..band.sms).map(|sm| (sm, Vec::new())).collect();
         for slice in &band.slices {
             for (index, block) in slice.blocks.iter().enumerate() {
@@ -195,13 +198,7 @@ impl Trace {
 
     /// Tracks for what stands in one row, at least one: `name`, and `name (2)` and so on for what does not fit. What
     /// comes back is in the order in which it must be written, an outer one before what is in it.
-    fn row<T>(
-        &mut self,
-        pid: usize,
-        name: &str,
-        mut row: Vec<(Interval, T)>,
-        may_nest: bool,
-    ) -> Vec<(Place, T)> {
+    fn row<T>(&mut self, pid: usize, name: &str, mut row: Row<T>, may_nest: bool) -> Vec<(Place, T)> {
         row.sort_by_key(|(interval, _)| (interval.0, u64::MAX - interval.1));
         let mut tracks = vec![self.track(pid, name)];
         // What is open on each track, outermost first.

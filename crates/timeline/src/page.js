@@ -138,9 +138,11 @@ function draw() {
   });
 }
 
+const possible = (span) => Math.max(LEAST_SPAN, Math.min(LAST, span));
+
 // Shows this span, as far as there is time to show. Says whether anything changed.
 function show(start, span) {
-  span = Math.max(LEAST_SPAN, Math.min(LAST, span));
+  span = possible(span);
   start = Math.max(0, Math.min(LAST - span, start));
   if (start === shown.start && start + span === shown.end) return false;
   [shown.start, shown.end] = [start, start + span];
@@ -154,8 +156,8 @@ const showAll = () => show(0, LAST);
 
 // Zooms so that what is at a moment stays there.
 function zoom(factor, around) {
-  const most = Math.max(LEAST_SPAN, Math.min(LAST, span() / factor));
-  return show(around - ((around - shown.start) / span()) * most, most);
+  const next = possible(span() / factor);
+  return show(around - ((around - shown.start) / span()) * next, next);
 }
 
 // Where keys and buttons zoom: at what is chosen, as far as it is in sight.
@@ -166,7 +168,7 @@ function middle() {
 }
 
 function zoomTo(item) {
-  const wide = Math.max((item.end - item.start) * 1.25, LEAST_SPAN);
+  const wide = possible((item.end - item.start) * 1.25);
   show((item.start + item.end - wide) / 2, wide);
 }
 
@@ -216,7 +218,8 @@ function leave() {
 }
 
 function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  // The table has its own use for these keys.
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("#table")) return;
   const at = items.findIndex((item) => item.button === event.target);
   const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
   const isSideways = event.key === "ArrowLeft" || event.key === "ArrowRight";
@@ -327,7 +330,7 @@ function build() {
     "view-streams": () => setRows("streams"), "view-sms": () => setRows("sms"),
   };
   for (const [id, action] of Object.entries(actions)) element(id).addEventListener("click", action);
-  element("chart").addEventListener("keydown", onKey);
+  addEventListener("keydown", onKey);
   bands.forEach(tabulate);
 }
 

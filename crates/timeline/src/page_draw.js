@@ -28,17 +28,19 @@ function readTheme() {
 // those have that it hangs together with.
 function lanes(intervals) {
   let [most, together, ends] = [1, [], []];
-  for (const one of intervals) {
-    if (ends.every((end) => end <= one.start)) [together, ends] = [[], []];
-    let lane = ends.findIndex((end) => end <= one.start);
-    if (lane < 0) lane = ends.length;
-    ends[lane] = one.end;
-    one.lane = lane;
-    together.push(one);
-    if (lane === ends.length - 1) for (const other of together) other.of = ends.length;
-    else one.of = ends.length;
+  const close = () => {
+    for (const one of together) one.of = ends.length;
     most = Math.max(most, ends.length);
+    [together, ends] = [[], []];
+  };
+  for (const one of intervals) {
+    if (ends.every((end) => end <= one.start)) close();
+    const free = ends.findIndex((end) => end <= one.start);
+    one.lane = free < 0 ? ends.length : free;
+    ends[one.lane] = one.end;
+    together.push(one);
   }
+  close();
   return most;
 }
 

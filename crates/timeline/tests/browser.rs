@@ -1,7 +1,7 @@
 //! The page in a browser without a window and without a network. Chromium is found on the PATH, or as the variable CHROMIUM.
 //!
-//! A script is put behind the page's own (`support/verdict.js`). It does what a person does, with real events, and leaves
-//! what it saw as JSON in the document, which the browser prints.
+//! A script is put behind the page's own (`support/verdict.js`). It does what a person does, with real events, and says
+//! what it saw as JSON to the document around the page, which the browser prints.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 use timeline::html::page;
 use timeline::model::Timeline;
 
-/// What the script saw in a window of this size; `dark` as the browser's preference.
-fn verdict(name: &str, timeline: &Timeline, size: &str, dark: bool) -> Value {
+/// What the script saw in a window of this size; `is_dark` is the browser's preference. The window is a frame in a bigger one,
+/// for no browser's own is as narrow as a telephone.
+fn verdict(name: &str, timeline: &Timeline, (width, height): (u32, u32), is_dark: bool) -> Value {
     let folder = std::env::temp_dir().join(format!("timeline-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let file = folder.join("page.html");
     // Errors are noted from before the page's own script on. The browser's virtual time runs on timers and waits for no
     // frame, so frames are timers.
     let watch = "<script>requestAnimationFrame = (draw) => setTimeout(draw, 1); window.failures = []; onerror = (message) => failures.push(message);\
@@ -27,7 +27,13 @@ fn verdict(name: &str, timeline: &Timeline, size: &str, dark: bool) -> Value {
                  addEventListener('securitypolicyviolation', (event) => failures.push(event.violatedDirective));</script>";
     let page = page(timeline).replace("<style>", &format!("{watch}<style>"));
     let script = include_str!("support/verdict.js");
-    std::fs::write(&file, format!("{page}<pre id=verdict></pre><script>{script}</script>")).unwrap();
+    std::fs::write(folder.join("page.html"), format!("{page}<script>{script}</script>")).unwrap();
+    let frame = format!(
+        "<!doctype html><pre id=verdict></pre><script>onmessage = (message) => verdict.textContent = message.data</script>\
+         <iframe src=page.html width={width} height={height}></iframe>"
+    );
+    let file = folder.join("frame.html");
+    std::fs::write(&file, frame).unwrap();
 
     let chromium = std::env::var_os("CHROMIUM").map_or_else(|| PathBuf::from("chromium"), PathBuf::from);
     let output = Command::new(&chromium)
@@ -36,8 +42,8 @@ fn verdict(name: &str, timeline: &Timeline, size: &str, dark: bool) -> Value {
         // No name is resolved and no address is reached.
         .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9"])
         .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-        .arg(format!("--window-size={size}"))
-        .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!dark)))
+        .arg("--window-size=1400,1000")
+        .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!is_dark)))
         .args(["--virtual-time-budget=60000", "--dump-dom"])
         .arg(format!("file://{}", file.display()))
         .output()
@@ -75,11 +81,13 @@ fn assert_all(verdict: &Value) {
 #[test]
 #[ignore = "needs Chromium"]
 fn everything_can_be_reached_and_asked_and_nothing_is_fetched() {
-    for (name, size, dark) in [("wide", "1280,800", false), ("narrow", "400,800", true)] {
+    for (name, size, is_dark) in [("wide", (1280, 800), false), ("narrow", (400, 800), true)] {
         let timeline = small();
-        let verdict = verdict(name, &timeline, size, dark);
+        let verdict = verdict(name, &timeline, size, is_dark);
         assert_all(&verdict);
         assert_eq!(verdict["reached"], json!(items(&timeline)), "what the arrow keys reach");
+        assert_eq!(verdict["width"], json!(size.0));
+        assert_eq!(verdict["is dark"], json!(is_dark));
         assert_eq!(verdict["rows in the table"], json!(items(&timeline)));
     }
 }
@@ -99,7 +107,7 @@ fn names_that_are_markup_are_shown_as_text() {
         band.edges.iter_mut().for_each(|edge| edge.words = hostile.into());
         band.ranges.iter_mut().for_each(|range| range.name = hostile.into());
     }
-    let verdict = verdict("hostile", &timeline, "1280,800", false);
+    let verdict = verdict("hostile", &timeline, (1280, 800), false);
     assert_all(&verdict);
     assert_eq!(verdict["heading"], json!(hostile));
     assert_eq!(verdict["reached"], json!(items(&timeline)));
@@ -109,7 +117,7 @@ fn names_that_are_markup_are_shown_as_text() {
 #[ignore = "needs Chromium"]
 fn a_timeline_of_nothing_is_a_page_too() {
     for bands in [Vec::new(), vec![support::band("empty", 1, Vec::new())]] {
-        let verdict = verdict("empty", &Timeline { bands, ..support::lesson() }, "1280,800", false);
+        let verdict = verdict("empty", &Timeline { bands, ..support::lesson() }, (1280, 800), false);
         assert_eq!(verdict["failures"], json!([]));
         assert_eq!(verdict["reached"], json!(0));
         assert_eq!(verdict["heading"], json!("forkjoin"));
@@ -120,7 +128,7 @@ fn a_timeline_of_nothing_is_a_page_too() {
 #[ignore = "needs Chromium"]
 fn half_a_million_blocks_are_drawn() {
     let timeline = Timeline { bands: vec![support::pairs(64, 4099)], ..support::lesson() };
-    let verdict = verdict("many", &timeline, "1280,800", false);
+    let verdict = verdict("many", &timeline, (1280, 800), false);
     assert_all(&verdict);
     assert_eq!(verdict["reached"], json!(128));
 }

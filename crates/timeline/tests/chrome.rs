@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use timeline::chrome::trace;
-use timeline::model::{Band, Edge, EdgeKind, End, Timeline};
+use timeline::model::{Band, Edge, EdgeKind, End, Range, Timeline};
 
 #[derive(Deserialize)]
 struct File<'a> {
@@ -320,6 +320,20 @@ fn kernels_that_overlap_on_one_stream_get_tracks_of_their_own() {
 }
 
 #[test]
+fn ranges_that_nest_share_a_track_and_others_do_not() {
+    let mut timeline = support::lesson_without_blocks();
+    timeline.bands.truncate(2);
+    let range = |name: &str, slices: &[usize]| Range { name: name.into(), slices: slices.to_vec() };
+    timeline.bands[1].ranges = vec![range("in", &[0]), range("out", &[0, 1, 2]), range("across", &[2, 3])];
+    let view = View::of(&trace(&timeline));
+    let track = |name: &str| {
+        let range = view.slices.iter().find(|slice| slice.category == "range" && slice.name == name).unwrap();
+        view.threads[&range.track].as_str()
+    };
+    assert_eq!(["out", "in", "across"].map(track), ["ranges", "ranges", "ranges (2)"]);
+}
+
+#[test]
 fn the_head_says_what_the_times_are() {
     for is_virtual in [true, false] {
         let text = trace(&Timeline { is_virtual, ..support::lesson() });
@@ -357,7 +371,8 @@ fn trace_processor_counts_the_same() {
          (select count(*) from slice where category = 'block') || ',' || (select count(*) from flow) as counted;",
     )
     .unwrap();
-    let output = Command::new("trace_processor_shell").arg("-q").arg(&query).arg(&file).output().unwrap();
+    let output = Command::new("trace_processor_shell").arg("-q").arg(&query).arg(&file).output();
+    let output = output.expect("trace_processor_shell is on the PATH");
     std::fs::remove_dir_all(&folder).unwrap();
     let slices = || timeline.bands.iter().flat_map(|band| &band.slices);
     let expected = format!(
