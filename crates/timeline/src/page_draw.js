@@ -272,10 +272,12 @@ function drawRanges(context, band) {
     context.strokeStyle = isChosen ? theme.ink : theme.muted;
     context.lineWidth = isChosen ? 2 : 1;
     context.beginPath();
-    context.moveTo(left + 0.5, y + BRACKET);
-    context.lineTo(left + 0.5, y + BRACKET - 5.5);
-    context.lineTo(Math.max(right, left + 1) - 0.5, y + BRACKET - 5.5);
-    context.lineTo(Math.max(right, left + 1) - 0.5, y + BRACKET);
+    // An end that is out of sight is left open.
+    const [bar, tips] = [y + BRACKET - 5.5, [toX(range.start) >= shown.gutter, toX(range.end) <= shown.width]];
+    context.moveTo(left + 0.5, tips[0] ? y + BRACKET : bar);
+    context.lineTo(left + 0.5, bar);
+    context.lineTo(Math.max(right, left + 1) - 0.5, bar);
+    context.lineTo(Math.max(right, left + 1) - 0.5, tips[1] ? y + BRACKET : bar);
     context.stroke();
     const label = shorten(context, range.name, shown.width - shown.gutter);
     const width = context.measureText(label).width;

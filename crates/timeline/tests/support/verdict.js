@@ -175,7 +175,23 @@ async function look() {
     }
     await key("Escape");
   }
+  // What is drawn on the last multiprocessor is far below until one scrolls there.
+  const last = bands[0].slices.at(-1);
+  last.button.focus();
+  await key("Enter");
+  scrollTo(0, 0);
+  await frame();
+  const low = last.blocks.reduce((low, block) => (block.sm > low.sm ? block : low));
+  canvas.scrollIntoView(false);
+  // The browser tells of it at its next frame, which virtual time does not wait for.
+  dispatchEvent(new Event("scroll"));
+  await frame();
+  const [lowTop, lowHeight] = extent(low);
+  checks["scrolling draws what comes into sight"] = isPainted(canvas, (toX(low.start) + toX(low.end)) / 2, lowTop + lowHeight / 2, theme.bars[last.color]);
+  await key("Escape");
   await key("0");
+  const isMixed = (parts) => parts.some((one) => parts.some((other) => one !== other && one.lane === other.lane && one.start < other.end && other.start < one.end));
+  checks["what overlaps stands apart"] = !bands.some((band) => [...band.rows.streams, ...band.rows.sms.slice(0, 8)].some((row) => isMixed(row.parts.slice(0, 400))));
   checks["blocks are drawn where they were resident"] = blocks;
   const slice = items[first];
   const block = slice.blocks[0];
