@@ -1,15 +1,17 @@
 //! The `host` command: runs a lesson and turns its outcome into an exit code. 0: every gate holds; 1: a gate failed, or
 //! the card did; 2: bad input, or no card to run on.
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use host::args::{Bench, Cli, Command, Common, DrawingFile, ForkJoin, Form, Pdl, Repeat, Streams};
+use host::args::{Cli, Command, Common, Form, Repeat};
 use host::draft::Draft;
-use host::lesson::{Outcome, bench, forkjoin, pdl, streams};
+use host::lesson::{Lesson, Outcome};
 use host::report::{self, Report};
 use host::submit::{Context, Error, open_driver};
+use timeline::model::Timeline;
 
 fn main() -> ExitCode {
     match Cli::try_parse() {
@@ -41,65 +43,31 @@ fn one_line(refusal: &clap::Error) -> String {
 
 fn run(command: Command) -> ExitCode {
     match command {
-        Command::Forkjoin(options) => {
-            on_card(options.common.clone(), options.drawing.file.clone(), |context, report, common| {
-                forkjoin::run(context, &ForkJoin { common, ..options }, report)
-            })
-        }
-        Command::Streams(options) => {
-            on_card(options.common.clone(), options.drawing.file.clone(), |context, report, common| {
-                streams::run(context, &Streams { common, ..options }, report)
-            })
-        }
-        Command::Pdl(options) => {
-            on_card(options.common.clone(), options.drawing.file.clone(), |context, report, common| {
-                pdl::run(context, &Pdl { common, ..options }, report)
-            })
-        }
-        Command::Bench(options) => on_card(options.common.clone(), None, |context, report, common| {
-            bench::run(context, &Bench { common }, report)
-        }),
+        Command::Forkjoin(options) => on_card(options),
+        Command::Streams(options) => on_card(options),
+        Command::Pdl(options) => on_card(options),
+        Command::Bench(options) => on_card(options),
     }
 }
 
-/// Opens the card, runs the lesson, prints its document where one was asked for, and says what failed.
-fn on_card<T: Outcome>(
-    common: Common,
-    drawing: Option<DrawingFile>,
-    lesson: impl FnOnce(&Context, Report, Common) -> Result<T, Error>,
-) -> ExitCode {
-    let report = Report::new(common.json);
-    let cannot_write = |file: &DrawingFile, error| {
-        let path = file.path.display();
-        report::error(format!(
-            "write the timeline to `{path}`: {error}; choose a file in a folder that you may write to"
-        ));
-        ExitCode::from(2)
+/// Opens the card, runs the lesson, writes its timeline and its document where they were asked for, and says what failed.
+fn on_card(mut lesson: impl Lesson) -> ExitCode {
+    let common = lesson.common().clone();
+    let draft = match common.timeline.as_ref().map(|file| Draft::new(&file.path)).transpose() {
+        Ok(draft) => draft,
+        Err(error) => return cannot_write(&common, error),
     };
-    let draft = match drawing
-        .as_ref()
-        .map(|file| Draft::new(&file.path).map_err(|error| cannot_write(file, error)))
-    {
-        None => None,
-        Some(Ok(draft)) => Some(draft),
-        Some(Err(code)) => return code,
-    };
-    let (report, outcome, released) = match run_lesson(common, report, lesson) {
+    let (report, outcome, released) = match run_lesson(&mut lesson, Report::new(common.json)) {
         Ok(outcome) => outcome,
         Err(error) => {
             report::error(&error);
             return ExitCode::from(if error.is_bad_input() { 2 } else { 1 });
         }
     };
-    if let (Some(file), Some(draft), Some(timeline)) = (drawing, draft, outcome.timeline()) {
-        let text = match file.form {
-            Form::Svg => timeline::svg::draw(timeline),
-            Form::Html => timeline::html::page(timeline),
-            Form::Json => timeline::chrome::trace(timeline),
-        };
-        if let Err(error) = draft.finish(&text) {
-            return cannot_write(&file, error);
-        }
+    if let (Some(file), Some(draft), Some(timeline)) = (&common.timeline, draft, outcome.timeline())
+        && let Err(error) = draft.finish(&drawn(timeline, file.form))
+    {
+        return cannot_write(&common, error);
     }
     if let Err(error) = report.document(&outcome) {
         report::error(format!("write the document to standard output: {error}"));
@@ -112,12 +80,9 @@ fn on_card<T: Outcome>(
 }
 
 /// The lesson's outcome, with whatever failed to be released after it.
-fn run_lesson<T>(
-    mut common: Common,
-    report: Report,
-    lesson: impl FnOnce(&Context, Report, Common) -> Result<T, Error>,
-) -> Result<(Report, T, Vec<Error>), Error> {
-    let opened = open_driver(&common)?;
+fn run_lesson<L: Lesson>(lesson: &mut L, report: Report) -> Result<(Report, L::Findings, Vec<Error>), Error> {
+    let common = lesson.common();
+    let opened = open_driver(common)?;
     let report = report.virtual_time(opened.is_virtual);
     if let Some(reason) = &opened.reason {
         report.say(format!("no GPU to use: a virtual one takes its place ({reason})"));
@@ -125,7 +90,23 @@ fn run_lesson<T>(
     common.repeat = common.repeat.or(if opened.is_virtual { Repeat::VIRTUAL } else { Repeat::STANDARD });
     let context = Context::open(opened.ordinal, host::kernels::IMAGES)?;
     context.set_overlaps(opened.overlaps);
-    let outcome = lesson(&context, report, common);
+    let outcome = lesson.run(&context, report);
     let released = context.finish();
     outcome.map(|outcome| (report, outcome, released))
+}
+
+fn drawn(timeline: &Timeline, form: Form) -> String {
+    match form {
+        Form::Svg => timeline::svg::draw(timeline),
+        Form::Html => timeline::html::page(timeline),
+        Form::Json => timeline::chrome::trace(timeline),
+    }
+}
+
+fn cannot_write(common: &Common, error: io::Error) -> ExitCode {
+    let path = common.timeline.as_ref().map(|file| file.path.display().to_string()).unwrap_or_default();
+    report::error(format!(
+        "write the timeline to `{path}`: {error}; choose a file in a folder that you may write to"
+    ));
+    ExitCode::from(2)
 }

@@ -4,10 +4,11 @@
 //! copy on the card. A kernel is held against the one that it is made to reach.
 
 use serde::Serialize;
+use timeline::model::Timeline;
 
 use super::diamond::{A, THREADS, UPSTREAM_B};
 use super::timing::time;
-use super::{Outcome, Setting, forkjoin, lanes, pdl, streams};
+use super::{Lesson, Outcome, Setting, forkjoin, lanes, pdl, streams};
 use crate::args::{self, Repeat};
 use crate::measure::Statistics;
 use crate::report::Report;
@@ -39,6 +40,9 @@ pub struct Findings {
     streams: streams::Findings,
     /// Absent on a card before compute capability 9.0.
     pdl: Option<pdl::Findings>,
+    /// The lessons' bands.
+    #[serde(skip)]
+    timeline: Timeline,
 }
 
 /// What the card can do at most.
@@ -74,9 +78,25 @@ enum Amount {
     Bytes(f64),
 }
 
+impl Lesson for args::Bench {
+    type Findings = Findings;
+
+    fn common(&mut self) -> &mut args::Common {
+        &mut self.common
+    }
+
+    fn run(&self, context: &Context, report: Report) -> Result<Findings, Error> {
+        run(context, self, report)
+    }
+}
+
 impl Outcome for Findings {
     fn passed(&self) -> bool {
         self.forkjoin.passed() && self.streams.passed() && self.pdl.as_ref().is_none_or(Outcome::passed)
+    }
+
+    fn timeline(&self) -> Option<&Timeline> {
+        Some(&self.timeline)
     }
 }
 
@@ -111,18 +131,34 @@ pub fn run(context: &Context, options: &args::Bench, report: Report) -> Result<F
     }
     let quiet = report.quiet();
     let repeat = options.common.repeat;
+    let (forkjoin, streams) = (
+        forkjoin::run(context, &args::standard(repeat), quiet)?,
+        streams::run(context, &args::standard(repeat), quiet)?,
+    );
+    let pdl = match pdl::run(context, &args::standard(repeat), quiet) {
+        Err(Error::Unsupported { .. }) => None,
+        answer => Some(answer?),
+    };
+    let timelines = [forkjoin.timeline(), streams.timeline(), pdl.as_ref().and_then(Outcome::timeline)]
+        .into_iter()
+        .flatten();
+    let timeline = Timeline {
+        title: "bench".to_owned(),
+        card: context.card().name.clone(),
+        is_virtual: report.is_virtual(),
+        step_ns: timelines.clone().map(|one| one.step_ns).max().unwrap_or(0),
+        bands: timelines.flat_map(|one| one.bands.clone()).collect(),
+    };
     let findings = Findings {
         lesson: "bench",
         setting,
         parameters: options.clone(),
         limits,
         kernels,
-        forkjoin: forkjoin::run(context, &args::standard(repeat), quiet)?,
-        streams: streams::run(context, &args::standard(repeat), quiet)?,
-        pdl: match pdl::run(context, &args::standard(repeat), quiet) {
-            Err(Error::Unsupported { .. }) => None,
-            answer => Some(answer?),
-        },
+        forkjoin,
+        streams,
+        pdl,
+        timeline,
     };
     findings.say_lessons(report);
     Ok(findings)

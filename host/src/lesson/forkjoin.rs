@@ -13,7 +13,7 @@ use timeline::model::{Band, Timeline};
 use super::diamond::{A, Diamond, THREADS, UPSTREAM_B, branch_b};
 use super::timing::time;
 use super::watched::Watched;
-use super::{Gates, Outcome, Setting};
+use super::{Gates, Lesson, Outcome, Setting};
 use crate::args;
 use crate::band::intervals;
 use crate::compare::{Comparison, compare};
@@ -52,6 +52,18 @@ pub struct Findings {
 struct Observation {
     wrong_elements: usize,
     elements: usize,
+}
+
+impl Lesson for args::ForkJoin {
+    type Findings = Findings;
+
+    fn common(&mut self) -> &mut args::Common {
+        &mut self.common
+    }
+
+    fn run(&self, context: &Context, report: Report) -> Result<Findings, Error> {
+        run(context, self, report)
+    }
 }
 
 impl Outcome for Findings {

@@ -13,10 +13,27 @@ mod watched;
 use serde::Serialize;
 use timeline::model::Timeline;
 
+use crate::args::Common;
 use crate::gate::{Gate, Verdict};
 use crate::kernels;
 use crate::report::Report;
-use crate::submit::{Card, Context};
+use crate::submit::{Card, Context, Error};
+
+/// A lesson, as its options.
+pub trait Lesson {
+    /// What it finds.
+    type Findings: Outcome;
+
+    /// What every lesson takes.
+    fn common(&mut self) -> &mut Common;
+
+    /// Runs it.
+    ///
+    /// # Errors
+    ///
+    /// Any error of the submission layer. A failed gate is not one: it is in the findings.
+    fn run(&self, context: &Context, report: Report) -> Result<Self::Findings, Error>;
+}
 
 /// What a lesson found.
 pub trait Outcome: Serialize {

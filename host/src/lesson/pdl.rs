@@ -14,7 +14,7 @@ use serde::Serialize;
 use timeline::model::Timeline;
 
 use super::watched::Watched;
-use super::{Gates, Outcome, Setting};
+use super::{Gates, Lesson, Outcome, Setting};
 use crate::args::{self, Trigger};
 use crate::band::intervals;
 use crate::compare::compare;
@@ -72,6 +72,18 @@ pub struct Cell {
     baseline_gap_us: f64,
     /// The same with the attribute; below zero, before the end.
     pdl_gap_us: f64,
+}
+
+impl Lesson for args::Pdl {
+    type Findings = Findings;
+
+    fn common(&mut self) -> &mut args::Common {
+        &mut self.common
+    }
+
+    fn run(&self, context: &Context, report: Report) -> Result<Findings, Error> {
+        run(context, self, report)
+    }
 }
 
 impl Outcome for Findings {

@@ -13,7 +13,7 @@ use timeline::model::{Band, Timeline};
 use super::lanes::{Lanes, Plan, SMALL_BLOCKS, THREADS, WAVES};
 use super::timing::time_drained;
 use super::watched::Watched;
-use super::{Gates, Outcome, Setting};
+use super::{Gates, Lesson, Outcome, Setting};
 use crate::args;
 use crate::band::{block_intervals, intervals};
 use crate::gate::streams::{self as gates, Times, streams};
@@ -52,6 +52,18 @@ pub struct Findings {
 struct Region {
     name: &'static str,
     times: Statistics,
+}
+
+impl Lesson for args::Streams {
+    type Findings = Findings;
+
+    fn common(&mut self) -> &mut args::Common {
+        &mut self.common
+    }
+
+    fn run(&self, context: &Context, report: Report) -> Result<Findings, Error> {
+        run(context, self, report)
+    }
 }
 
 impl Outcome for Findings {

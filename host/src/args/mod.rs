@@ -1,10 +1,20 @@
 //! What was typed. Pure: it touches no device and no file.
 
+mod bench;
+mod forkjoin;
+mod pdl;
+mod streams;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
+
+pub use bench::Bench;
+pub use forkjoin::ForkJoin;
+pub use pdl::{Pdl, Trigger};
+pub use streams::Streams;
 
 /// Lessons in CUDA concurrency, run on a card and checked.
 #[derive(Debug, Parser)]
@@ -51,18 +61,14 @@ pub struct Common {
     #[arg(long)]
     #[serde(skip)]
     pub json: bool,
+    /// Write what ran when to a file: a picture (.svg), a page (.html), or a trace for Perfetto (.json)
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    pub timeline: Option<DrawingFile>,
     /// How often a thing is timed.
     #[command(flatten)]
     #[serde(flatten)]
     pub repeat: Repeat,
-}
-
-/// Where a lesson's timeline goes.
-#[derive(Clone, Debug, Default, Args)]
-pub struct Drawing {
-    /// Write what ran when to a file: a picture (.svg), a page (.html), or a trace for Perfetto (.json)
-    #[arg(long = "timeline", value_name = "FILE")]
-    pub file: Option<DrawingFile>,
 }
 
 /// A file to draw to, and what its name says of the form.
@@ -194,98 +200,6 @@ impl Repeat {
     pub fn warmups(self) -> u32 {
         self.or(Repeat::STANDARD).warmups.unwrap_or_default()
     }
-}
-
-/// What `forkjoin` takes.
-#[derive(Clone, Debug, Args, Serialize)]
-pub struct ForkJoin {
-    /// Elements of each buffer
-    #[arg(long, value_name = "N", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
-    pub elems: u64,
-    /// Blocks of each grind kernel: few, so that the branches fit side by side
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
-    pub blocks: u32,
-    /// Fused multiply-adds on each element in each grind kernel
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
-    pub iters: u32,
-    /// Branches between fork and join, each on a stream of its own
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=16))]
-    pub branches: u32,
-    /// Its timeline.
-    #[command(flatten)]
-    #[serde(skip)]
-    pub drawing: Drawing,
-    /// What every lesson takes.
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub common: Common,
-}
-
-/// What `streams` takes.
-#[derive(Clone, Debug, Args, Serialize)]
-pub struct Streams {
-    /// Elements of each large buffer [default: four times the L2 cache, at least 16,777,216]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
-    pub elems: Option<u64>,
-    /// Steps of the spin [default: so many that it lasts twice as long as the sweeps that it hides]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
-    pub spin_steps: Option<u32>,
-    /// Its timeline.
-    #[command(flatten)]
-    #[serde(skip)]
-    pub drawing: Drawing,
-    /// What every lesson takes.
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub common: Common,
-}
-
-/// Where the primary of `pdl` says that the secondary may start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Trigger {
-    /// Before everything else
-    Early,
-    /// Between the two phases, as in the course
-    Mid,
-    /// After everything else
-    Late,
-    /// Nowhere
-    Never,
-}
-
-/// What `pdl` takes.
-#[derive(Clone, Debug, Args, Serialize)]
-pub struct Pdl {
-    /// Elements of each buffer; the default is no multiple of the block
-    #[arg(long, value_name = "N", default_value_t = (1 << 20) + 611, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
-    pub elems: u64,
-    /// Pairs of primary and secondary in a run
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub pairs: u32,
-    /// Where the primary says that the secondary may start
-    #[arg(long, value_name = "PLACE", value_enum, default_value = "mid")]
-    pub trigger: Trigger,
-    /// Print a table of every place of the trigger on three grids
-    #[arg(long)]
-    pub sweep: bool,
-    /// Its timeline.
-    #[command(flatten)]
-    #[serde(skip)]
-    pub drawing: Drawing,
-    /// What every lesson takes.
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub common: Common,
-}
-
-/// What `bench` takes.
-#[derive(Clone, Debug, Args, Serialize)]
-pub struct Bench {
-    /// What every lesson takes.
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub common: Common,
 }
 
 /// A lesson's options as if nothing but these had been typed.
