@@ -127,6 +127,24 @@ impl Timeline {
 }
 
 impl Band {
+    /// The kernels that ran, each with its stream, in the order of their first slices.
+    pub fn kinds(&self) -> Vec<(&str, usize)> {
+        let mut kinds = Vec::new();
+        for slice in &self.slices {
+            let kind = (slice.name.as_str(), slice.stream);
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        kinds
+    }
+
+    /// Which of the [`kinds`](Band::kinds) a slice is.
+    pub fn kind_of(&self, slice: &Slice) -> usize {
+        let kind = (slice.name.as_str(), slice.stream);
+        self.kinds().iter().position(|known| *known == kind).unwrap_or(0)
+    }
+
     /// The last slice's end, ns.
     pub fn end_ns(&self) -> u64 {
         self.slices.iter().map(|slice| slice.end_ns).max().unwrap_or(0)

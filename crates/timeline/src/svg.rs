@@ -54,7 +54,7 @@ pub fn draw(timeline: &Timeline) -> String {
         }
     }
     footnote(&mut page, timeline);
-    let streams = timeline.bands.iter().map(|band| band.streams.len()).max().unwrap_or(0);
+    let kinds = timeline.bands.iter().map(|band| band.kinds().len()).max().unwrap_or(0);
     let Page { body, y: height } = page;
     let (width, height) = (number(WIDTH), number(height));
     format!(
@@ -63,7 +63,7 @@ pub fn draw(timeline: &Timeline) -> String {
          <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n{body}</svg>\n",
         escaped(&name(timeline)),
         escaped(&words::whole(timeline)),
-        style::definitions(streams),
+        style::definitions(kinds),
     )
 }
 

@@ -8,7 +8,7 @@
 //! (1 + B) / 2.
 
 use serde::Serialize;
-use timeline::model::{Band, Timeline};
+use timeline::model::Timeline;
 
 use super::diamond::{A, Diamond, THREADS, UPSTREAM_B, branch_b};
 use super::timing::time;
@@ -209,21 +209,14 @@ impl Findings {
         let submit = || diamond.submit_diamond();
         let (band, _) = self.watched.trace(context, "diamond", warmups, submit, report)?;
         let gates = forkjoin::right_order(&intervals(&band), room, self.watched.step_ns());
-        self.draw(context, band, gates, report);
+        self.watched.settle(band, gates, &mut self.gates, context, report);
 
         diamond.zero_mid()?;
         let submit = || diamond.submit_broken();
         let (band, _) = self.watched.trace(context, "broken order", warmups, submit, report)?;
         let gates = forkjoin::broken_order(&intervals(&band), room);
-        self.draw(context, band, gates, report);
+        self.watched.settle(band, gates, &mut self.gates, context, report);
         Ok(())
-    }
-
-    fn draw(&mut self, context: &Context, band: Band, gates: Vec<Gate>, report: Report) {
-        self.watched.draw(band, &gates);
-        for gate in gates {
-            self.gates.hold_overlap(gate, context, report);
-        }
     }
 
     fn time(

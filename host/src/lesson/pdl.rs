@@ -220,7 +220,7 @@ impl Findings {
             (GIVEN, elems),
         ];
         report.say(
-            "trigger  grid               blocks  baseline us/pair  pdl us/pair  pdl/baseline  floor us/pair  start, base  , pdl",
+            "trigger  grid               blocks  baseline us/pair  pdl us/pair  pdl/baseline  floor us/pair  gap us  pdl gap us",
         );
         for (grid, elems) in grids {
             for trigger in Trigger::value_variants() {
@@ -233,7 +233,7 @@ impl Findings {
         report.say(
             "floor: the fused multiply-adds alone, with the secondary's prologue beside the primary's epilogue. Far above \
              it, launching is the limit and an early start hides some of that; near it, the card is busy to the end and \
-             there is little to hide. The last two: when a secondary starts, in us from its primary's end",
+             there is little to hide. Gap: from a primary's end to its secondary's start, below zero where the two overlap",
         );
         Ok(())
     }
@@ -336,7 +336,7 @@ impl Cell {
     fn row(&self, pairs: u32) -> String {
         let us = |ms: f64| 1e3 * ms / f64::from(pairs);
         format!(
-            "{:7}  {:16}  {:>7}  {:16.2}  {:11.2}  {:12.3}  {:13.2}  {:+11.1}  {:+6.1}",
+            "{:7}  {:16}  {:>7}  {:16.2}  {:11.2}  {:12.3}  {:13.2}  {:+6.1}  {:+10.1}",
             name_of(self.trigger),
             self.grid,
             self.blocks,

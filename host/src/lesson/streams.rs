@@ -17,7 +17,7 @@ use super::{Gates, Lesson, Outcome, Setting};
 use crate::args;
 use crate::band::{block_intervals, intervals};
 use crate::gate::streams::{self as gates, Times, streams};
-use crate::gate::{Gate, equality};
+use crate::gate::equality;
 use crate::measure::Statistics;
 use crate::reference::streams as reference;
 use crate::report::{Report, thousands};
@@ -204,17 +204,17 @@ impl Findings {
         let submit = || lanes.two_streams(steps);
         let band = self.traced("part2-two-streams", context, warmups, submit, report)?;
         let gate = gates::hidden_sweeps(&intervals(&band));
-        self.draw(context, band, gate, report);
+        self.watched.settle(band, vec![gate], &mut self.gates, context, report);
 
         let submit = || lanes.legacy_trap(steps);
         let band = self.traced("part3-legacy-trap", context, warmups, submit, report)?;
         let gate = gates::one_after_the_other(&intervals(&band), self.watched.step_ns());
-        self.draw(context, band, gate, report);
+        self.watched.settle(band, vec![gate], &mut self.gates, context, report);
 
         let submit = || lanes.two_full_grids();
         let band = self.traced("part4-two-full-grids", context, warmups, submit, report)?;
         let gate = gates::no_room(&intervals(&band), &block_intervals(&band), self.plan.resident_blocks);
-        self.draw(context, band, gate, report);
+        self.watched.settle(band, vec![gate], &mut self.gates, context, report);
         Ok(())
     }
 
@@ -229,11 +229,6 @@ impl Findings {
         let (band, log) = self.watched.trace(context, name, warmups, submit, report)?;
         self.watched.look(name, 0, Some(&log), &mut self.gates, report);
         Ok(band)
-    }
-
-    fn draw(&mut self, context: &Context, band: Band, gate: Gate, report: Report) {
-        self.watched.draw(band, std::slice::from_ref(&gate));
-        self.gates.hold_overlap(gate, context, report);
     }
 
     /// Times a region, prints it, and returns the median.

@@ -125,6 +125,23 @@ impl Watched {
         Ok((band, trace.log))
     }
 
+    /// Adds a band with what its gates say, and holds them.
+    pub fn settle(
+        &mut self,
+        band: Band,
+        gates: Vec<Gate>,
+        held: &mut Gates,
+        context: &Context,
+        report: Report,
+    ) {
+        let name = band.name.clone();
+        self.draw(band, &gates);
+        for gate in gates {
+            let sentence = gate.sentence.replacen("timeline: ", &format!("timeline of {name}: "), 1);
+            held.hold_overlap(Gate { sentence, ..gate }, context, report);
+        }
+    }
+
     /// Adds a band to the timeline, with the sentences of its gates as its caption.
     pub fn draw(&mut self, band: Band, said: &[Gate]) {
         let sentences: Vec<_> = said.iter().map(|gate| sentence(&gate.sentence)).collect();

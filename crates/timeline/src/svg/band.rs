@@ -175,7 +175,7 @@ impl<'b> Field<'b> {
             }
             page.put(&format!(
                 "<rect class=\"bar {}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\"><title>{}</title></rect>\n",
-                style::fill(slice.stream),
+                style::fill(self.band.kind_of(slice)),
                 number(left),
                 number(lane.top),
                 number(seen(right - left)),
@@ -197,7 +197,7 @@ impl<'b> Field<'b> {
                 [&long, &slice.name].into_iter().find(|text| width(text, SMALL) + 14.0 <= right - left);
             let beside = [&long, &slice.name].into_iter().find(|text| width(text, SMALL) + 14.0 <= room);
             let (class, x, text) = match (inside, beside) {
-                (Some(text), _) => (style::on_fill(slice.stream), left + 7.0, text),
+                (Some(text), _) => (style::on_fill(self.band.kind_of(slice)), left + 7.0, text),
                 (None, Some(text)) => ("beside".to_owned(), right + 7.0, text),
                 (None, None) => continue,
             };

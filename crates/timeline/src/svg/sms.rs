@@ -67,7 +67,7 @@ pub(super) fn draw(page: &mut Page, axis: &Axis, band: &Band) {
         page.put(&format!(
             "<path class=\"{}\" d=\"{path}\"><title>{}\n{blocks} blocks on {} multiprocessors, at most {most} at once on \
              one</title></path>\n",
-            style::fill(slice.stream),
+            style::fill(band.kind_of(slice)),
             escaped(&words::slice(band, slice)),
             sms.len()
         ));
@@ -85,11 +85,12 @@ fn rectangle(axis: &Axis, stay: &Stay, top: f64, height: f64) -> String {
     format!("M{} {}h{width}v{part}h-{width}z", number(left), number(y))
 }
 
-/// Which colour is which stream.
+/// Which colour is which kernel on which stream.
 fn legend(page: &mut Page, band: &Band) {
     let mut x = super::LEFT;
-    for (index, stream) in band.streams.iter().enumerate() {
-        let name = super::text::clipped(&stream.name, 13.0, 160.0);
+    for (index, (kernel, stream)) in band.kinds().into_iter().enumerate() {
+        let stream = band.streams.get(stream).map_or("?", |stream| &stream.name);
+        let name = super::text::clipped(&format!("{kernel} on {stream}"), 13.0, 240.0);
         let width = super::text::width(&name, 13.0) + 34.0;
         if x + width > super::WIDTH && x > super::LEFT {
             x = super::LEFT;

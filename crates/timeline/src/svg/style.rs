@@ -12,7 +12,7 @@ const COLOURS: [(&str, [&str; 2]); 6] = [
 
 /// Bars and the text on them, in light and in dark surroundings: the hues of Okabe and Ito, which the colour-blind tell
 /// apart, each of a brightness that stands out from what is around it.
-const STREAMS: [[[&str; 2]; 2]; 8] = [
+const KINDS: [[[&str; 2]; 2]; 8] = [
     [["#0063a0", "#ffffff"], ["#4ba3e3", "#15181c"]],
     [["#b97f00", "#15181c"], ["#e69f00", "#15181c"]],
     [["#007a59", "#ffffff"], ["#1fb58a", "#15181c"]],
@@ -23,8 +23,8 @@ const STREAMS: [[[&str; 2]; 2]; 8] = [
     [["#626b75", "#ffffff"], ["#9aa3ad", "#15181c"]],
 ];
 
-/// Looks that a stream can have: each colour plain, then with stripes of one slant, then of the other.
-const LOOKS: usize = 3 * STREAMS.len();
+/// Looks that a kernel on a stream can have: each colour plain, then with stripes of one slant, then of the other.
+const LOOKS: usize = 3 * KINDS.len();
 
 const RULES: &str = "\
 text{font-family:system-ui,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:13px;fill:var(--ink)}
@@ -53,31 +53,30 @@ text{font-family:system-ui,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-siz
 .missing-name{font-weight:600;fill:var(--missing);paint-order:stroke;stroke:var(--paper);stroke-width:3px}
 ";
 
-/// The class that gives what belongs to a stream its fill.
-pub(super) fn fill(stream: usize) -> String {
-    format!("k{}", stream % LOOKS)
+/// The class that gives a kernel on a stream its fill.
+pub(super) fn fill(kind: usize) -> String {
+    format!("k{}", kind % LOOKS)
 }
 
 /// The class of text on that fill.
-pub(super) fn on_fill(stream: usize) -> String {
-    format!("inside t{}", stream % STREAMS.len())
+pub(super) fn on_fill(kind: usize) -> String {
+    format!("inside t{}", kind % KINDS.len())
 }
 
-/// The elements that what is drawn refers to: the style, and the stripes of streams that have no colour of their own.
-pub(super) fn definitions(streams: usize) -> String {
-    let looks = streams.min(LOOKS);
+/// The elements that what is drawn refers to: the style, and the stripes of kinds that have no colour of their own.
+pub(super) fn definitions(kinds: usize) -> String {
+    let looks = kinds.min(LOOKS);
     let [light, dark] = [0, 1].map(|surroundings| {
         let named = COLOURS.iter().map(|(name, colour)| format!("--{name}:{};", colour[surroundings]));
-        let of_streams = STREAMS.iter().take(streams).map(|look| look[surroundings]).enumerate();
-        let of_streams =
-            of_streams.map(|(index, [fill, text])| format!("--c{index}:{fill};--t{index}:{text};"));
-        named.chain(of_streams).collect::<String>()
+        let of_kinds = KINDS.iter().take(kinds).map(|look| look[surroundings]).enumerate();
+        let of_kinds = of_kinds.map(|(index, [fill, text])| format!("--c{index}:{fill};--t{index}:{text};"));
+        named.chain(of_kinds).collect::<String>()
     });
     let mut out = format!(
         "<style>\nsvg{{{light}color-scheme:light dark}}\n@media (prefers-color-scheme:dark){{svg{{{dark}}}}}\n{RULES}"
     );
     for look in 0..looks {
-        let colour = look % STREAMS.len();
+        let colour = look % KINDS.len();
         out += &if look == colour {
             format!(".k{look}{{fill:var(--c{look})}}.t{look}{{fill:var(--t{look})}}\n")
         } else {
@@ -91,13 +90,13 @@ pub(super) fn definitions(streams: usize) -> String {
              markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=\"{kind}-head\" d=\"M0 0L9 4L0 8z\"/></marker>\n"
         );
     }
-    for look in STREAMS.len()..looks {
-        let slant = if look < 2 * STREAMS.len() { 45 } else { 135 };
+    for look in KINDS.len()..looks {
+        let slant = if look < 2 * KINDS.len() { 45 } else { 135 };
         out += &format!(
             "<pattern id=\"stripes{look}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" \
              patternTransform=\"rotate({slant})\"><rect class=\"k{}\" width=\"6\" height=\"6\"/>\
              <rect class=\"stripe\" width=\"1.5\" height=\"6\"/></pattern>\n",
-            look % STREAMS.len()
+            look % KINDS.len()
         );
     }
     out + "</defs>\n"
@@ -133,7 +132,7 @@ mod tests {
                 for text in ["ink", "faint", "missing"] {
                     assert!(contrast(named(text)[surroundings], behind) >= 4.5, "{text} on {behind}");
                 }
-                for [fill, text] in STREAMS.map(|look| look[surroundings]) {
+                for [fill, text] in KINDS.map(|look| look[surroundings]) {
                     assert!(contrast(fill, behind) >= 3.0, "{fill} on {behind}");
                     assert!(contrast(text, fill) >= 4.5, "{text} on {fill}");
                 }
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_beyond_the_colours_looks_different_from_all_before_it() {
+    fn a_kind_beyond_the_colours_looks_different_from_all_before_it() {
         let looks: std::collections::BTreeSet<_> = (0..LOOKS).map(fill).collect();
         assert_eq!(looks.len(), LOOKS);
         for look in 0..LOOKS {
