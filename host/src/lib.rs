@@ -7,6 +7,7 @@
 pub mod args;
 pub mod band;
 pub mod compare;
+pub mod doctor;
 pub mod draft;
 pub mod gate;
 pub mod kernels;

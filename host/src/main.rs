@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use host::args::{Cli, Command, Common, Form, Repeat};
+use host::args::{self, Cli, Command, Common, Form, Repeat};
+use host::doctor;
 use host::draft::Draft;
 use host::lesson::{Lesson, Outcome};
 use host::report::{self, Report};
@@ -47,6 +48,16 @@ fn run(command: Command) -> ExitCode {
         Command::Streams(options) => on_card(options),
         Command::Pdl(options) => on_card(options),
         Command::Bench(options) => on_card(options),
+        Command::List => {
+            for (name, about) in args::lessons() {
+                Report::new(false).say(format!("{name:16} {about}"));
+            }
+            ExitCode::SUCCESS
+        }
+        Command::Doctor => {
+            Report::new(false).say(doctor::in_words(&doctor::look()));
+            ExitCode::SUCCESS
+        }
     }
 }
 

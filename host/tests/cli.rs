@@ -165,6 +165,32 @@ fn bad_input_is_one_line_that_names_it_and_exit_code_2() {
 }
 
 #[test]
+fn the_list_has_every_lesson_with_its_line_and_nothing_else() {
+    let output = host("list");
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0));
+    let names: Vec<_> = out.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names[..3], ["forkjoin", "streams", "pdl"]);
+    assert!(!names.contains(&"list") && !names.contains(&"bench"), "{out}");
+    assert!(out.lines().all(|line| line.split_whitespace().count() > 3), "{out}");
+}
+
+#[test]
+fn the_doctor_says_what_is_missing_and_what_to_do() {
+    let output = host("doctor");
+    let out = text(&output.stdout);
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
+    let line = |what: &str| out.lines().find(|line| line.starts_with(what)).unwrap().to_owned();
+    assert!(line("kernels").contains("found") && line("kernels").contains("sm_90"), "{out}");
+    assert!(
+        line("driver").contains("missing  no CUDA driver") && line("driver").contains("nvidia-smi"),
+        "{out}"
+    );
+    assert!(line("card").contains("missing") && line("card").contains("virtual H200"), "{out}");
+    assert!(line("nsys").contains("--timeline"), "{out}");
+}
+
+#[test]
 fn help_lists_the_lessons_and_is_not_an_error() {
     let output = host("--help");
     assert_eq!(output.status.code(), Some(0));

@@ -36,6 +36,25 @@ pub enum Command {
     Pdl(Pdl),
     /// Every kernel alone and the three lessons, against the card's limits
     Bench(Bench),
+    /// The lessons in the order in which to take them, with a line each
+    List,
+    /// What of toolchain, driver, card, PTX and profilers there is on this machine, and what is missing
+    Doctor,
+}
+
+/// What is no lesson among the commands.
+const NO_LESSONS: [&str; 4] = ["bench", "list", "doctor", "help"];
+
+/// The lessons in order, each with its line.
+pub fn lessons() -> Vec<(String, String)> {
+    let commands = <Cli as clap::CommandFactory>::command();
+    let lessons = commands.get_subcommands().filter(|command| !NO_LESSONS.contains(&command.get_name()));
+    lessons
+        .map(|command| {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            (command.get_name().to_owned(), about)
+        })
+        .collect()
 }
 
 /// What every lesson takes.

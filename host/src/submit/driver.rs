@@ -45,7 +45,7 @@ fn gpu(ordinal: u32) -> Opened {
     Opened { ordinal, is_virtual: false, overlaps: true, reason: None }
 }
 
-fn open_library() -> Result<(), Error> {
+pub(super) fn open_library() -> Result<(), Error> {
     let library = cuda_driver::Library::open()?;
     // SAFETY: the functions are those of the machine's driver, whose library stays open until the process ends.
     unsafe { cuda_driver::fill(|symbol| library.resolve(symbol)) };

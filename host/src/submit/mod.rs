@@ -18,6 +18,7 @@ mod module;
 mod pinned;
 mod range;
 mod stream;
+mod survey;
 mod trace;
 
 pub use buffer::{Buffer, Element, View};
@@ -33,4 +34,5 @@ pub use module::Module;
 pub use pinned::Pinned;
 pub use range::Range;
 pub use stream::{Stream, StreamKind};
+pub use survey::{Survey, survey};
 pub use trace::{Trace, TracedLaunch, Warp};
