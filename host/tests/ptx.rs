@@ -10,6 +10,7 @@ use host::kernels::{IMAGES, Image};
 /// Every kernel of the crate `gpu`.
 const KERNELS: &[&Kernel] = &[
     gpu::clock::read_clock::KERNEL,
+    gpu::errors::write_at::KERNEL,
     gpu::forkjoin::grind_fma::KERNEL,
     gpu::forkjoin::sum_four::KERNEL,
     gpu::streams::spin_lcg::KERNEL,
