@@ -7,6 +7,7 @@
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
 pub mod clock;
+pub mod errors;
 pub mod flag;
 pub mod forkjoin;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]

@@ -6,6 +6,7 @@
 
 pub mod args;
 pub mod band;
+pub mod child;
 pub mod compare;
 pub mod doctor;
 pub mod draft;

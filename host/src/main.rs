@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use host::args::{self, Cli, Command, Common, Form, Repeat};
+use host::args::{self, Child, Cli, Command, Common, Form, Repeat};
 use host::doctor;
 use host::draft::Draft;
-use host::lesson::{Lesson, Outcome};
+use host::lesson::{Lesson, Outcome, child};
 use host::report::{self, Report};
 use host::submit::{Context, Error, open_driver};
 use timeline::model::Timeline;
@@ -47,6 +47,8 @@ fn run(command: Command) -> ExitCode {
         Command::Forkjoin(options) => on_card(options),
         Command::Streams(options) => on_card(options),
         Command::Pdl(options) => on_card(options),
+        Command::Errors(options) => on_card(options),
+        Command::Startup(options) => on_card(options),
         Command::Bench(options) => on_card(options),
         Command::List => {
             for (name, about) in args::lessons() {
@@ -58,22 +60,45 @@ fn run(command: Command) -> ExitCode {
             Report::new(false).say(doctor::in_words(&doctor::look()));
             ExitCode::SUCCESS
         }
+        Command::Child(options) => in_child(&options),
     }
 }
 
+/// What a lesson has started in a process of its own: its document, or the error that it ended with.
+fn in_child(options: &Child) -> ExitCode {
+    match child::run(options) {
+        Ok(document) => match Report::new(true).document(&document) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => cannot_print(error),
+        },
+        Err(error) => ended(&error),
+    }
+}
+
+fn ended(error: &Error) -> ExitCode {
+    report::error(error);
+    ExitCode::from(if error.is_bad_input() { 2 } else { 1 })
+}
+
+fn cannot_print(error: io::Error) -> ExitCode {
+    report::error(format!("write the document to standard output: {error}"));
+    ExitCode::from(2)
+}
+
 /// Opens the card, runs the lesson, writes its timeline and its document where they were asked for, and says what failed.
-fn on_card(mut lesson: impl Lesson) -> ExitCode {
+fn on_card<L: Lesson>(mut lesson: L) -> ExitCode {
     let common = lesson.common().clone();
+    if common.timeline.is_some() && !L::DRAWS {
+        report::error("this lesson does not look at what ran when: leave `--timeline` out");
+        return ExitCode::from(2);
+    }
     let draft = match common.timeline.as_ref().map(|file| Draft::new(&file.path)).transpose() {
         Ok(draft) => draft,
         Err(error) => return cannot_write(&common, error),
     };
     let (report, outcome, released) = match run_lesson(&mut lesson, Report::new(common.json)) {
         Ok(outcome) => outcome,
-        Err(error) => {
-            report::error(&error);
-            return ExitCode::from(if error.is_bad_input() { 2 } else { 1 });
-        }
+        Err(error) => return ended(&error),
     };
     if let (Some(file), Some(draft), Some(timeline)) = (&common.timeline, draft, outcome.timeline())
         && let Err(error) = draft.finish(&drawn(timeline, file.form))
@@ -81,8 +106,7 @@ fn on_card(mut lesson: impl Lesson) -> ExitCode {
         return cannot_write(&common, error);
     }
     if let Err(error) = report.document(&outcome) {
-        report::error(format!("write the document to standard output: {error}"));
-        return ExitCode::from(2);
+        return cannot_print(error);
     }
     for error in &released {
         report::error(error);
@@ -98,6 +122,7 @@ fn run_lesson<L: Lesson>(lesson: &mut L, report: Report) -> Result<(Report, L::F
     if let Some(reason) = &opened.reason {
         report.say(format!("no GPU to use: a virtual one takes its place ({reason})"));
     }
+    common.device = opened.device(common.device);
     common.repeat = common.repeat.or(if opened.is_virtual { Repeat::VIRTUAL } else { Repeat::STANDARD });
     let context = Context::open(opened.ordinal, host::kernels::IMAGES)?;
     context.set_overlaps(opened.overlaps);

@@ -12,6 +12,7 @@ const KERNELS: &[&Kernel] = &[
     gpu::clock::read_clock::KERNEL,
     gpu::flag::wait_for_flag::KERNEL,
     gpu::flag::set_flag::KERNEL,
+    gpu::errors::write_at::KERNEL,
     gpu::forkjoin::grind_fma::KERNEL,
     gpu::forkjoin::sum_four::KERNEL,
     gpu::streams::spin_lcg::KERNEL,

@@ -1,10 +1,14 @@
 //! What was typed. Pure: it touches no device and no file.
 
 mod bench;
+mod child;
+mod errors;
 mod forkjoin;
 mod pdl;
+mod startup;
 mod streams;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -12,8 +16,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
 pub use bench::Bench;
+pub use child::{Child, Scene};
+pub use errors::Errors;
 pub use forkjoin::ForkJoin;
 pub use pdl::{Pdl, Trigger};
+pub use startup::Startup;
 pub use streams::Streams;
 
 /// Lessons in CUDA concurrency, run on a card and checked.
@@ -34,21 +41,30 @@ pub enum Command {
     Streams(Streams),
     /// Programmatic dependent launch: a kernel that starts before the one ahead of it has finished
     Pdl(Pdl),
+    /// Errors seen at the call, errors seen later, and one after which nothing works any more
+    Errors(Errors),
+    /// What the first call, the first load and the first launch cost, against the second
+    Startup(Startup),
     /// Every kernel alone and the three lessons, against the card's limits
     Bench(Bench),
     /// The lessons in the order in which to take them, with a line each
     List,
     /// What of toolchain, driver, card, PTX and profilers there is on this machine, and what is missing
     Doctor,
+    /// A part of a lesson that needs a process of its own
+    #[command(hide = true)]
+    Child(Child),
 }
 
 /// What is no lesson among the commands.
-const NO_LESSONS: [&str; 4] = ["bench", "list", "doctor", "help"];
+const NO_LESSONS: [&str; 3] = ["bench", "list", "doctor"];
 
 /// The lessons in order, each with its line.
 pub fn lessons() -> Vec<(String, String)> {
     let commands = <Cli as clap::CommandFactory>::command();
-    let lessons = commands.get_subcommands().filter(|command| !NO_LESSONS.contains(&command.get_name()));
+    let lessons = commands
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set() && !NO_LESSONS.contains(&command.get_name()));
     lessons
         .map(|command| {
             let about = command.get_about().map(ToString::to_string).unwrap_or_default();
@@ -180,6 +196,18 @@ impl FromStr for Device {
         }
         number(typed.strip_prefix("gpu:").unwrap_or(typed))
             .map_err(|_| "the cards are auto, gpu, gpu:N, virtual:h200 and virtual:t4".to_owned())
+    }
+}
+
+impl fmt::Display for Device {
+    /// As it is typed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Device::Auto => f.write_str("auto"),
+            Device::Gpu(number) => write!(f, "gpu:{number}"),
+            Device::Virtual(Model::H200) => f.write_str("virtual:h200"),
+            Device::Virtual(Model::T4) => f.write_str("virtual:t4"),
+        }
     }
 }
 

@@ -2,10 +2,15 @@
 //! not know what kind of card it runs on.
 
 pub mod bench;
+pub mod child;
 pub mod diamond;
+pub mod errors;
+pub mod fault;
+pub mod first_use;
 pub mod forkjoin;
 pub mod lanes;
 pub mod pdl;
+pub mod startup;
 pub mod streams;
 mod timing;
 mod watched;
@@ -21,6 +26,9 @@ use crate::submit::{Card, Context, Error};
 
 /// A lesson, as its options.
 pub trait Lesson {
+    /// Whether it looks at what ran when: one that does not has no timeline to write.
+    const DRAWS: bool = true;
+
     /// What it finds.
     type Findings: Outcome;
 

@@ -9,6 +9,7 @@ use cust::error::CudaError;
 use cust::memory::{DeviceBuffer, DeviceCopy};
 
 use super::error::{check, check_cust};
+use super::last_error::LastError;
 use super::log::Operation;
 use super::{Context, Error};
 
@@ -194,10 +195,12 @@ impl<T: Element> Drop for Buffer<'_, T> {
 }
 
 #[cold]
+#[track_caller]
 fn out_of_memory(name: &str, needed: usize) -> Error {
     let (mut free, mut total) = (0, 0);
     // SAFETY: both are there to be written; when the call fails they stay 0.
     _ = unsafe { cuda_driver::cuMemGetInfo_v2(&mut free, &mut total) };
+    LastError::note(CuResult::OUT_OF_MEMORY.code(), "CUDA_ERROR_OUT_OF_MEMORY", Location::caller());
     Error::OutOfMemory {
         what: format!("buffer `{name}`"),
         needed_bytes: needed as u64,

@@ -15,7 +15,7 @@ use super::dependence;
 use super::error::{check, check_cust};
 use super::log::{Entry, Log, Operation, Recorded, StreamId};
 use super::trace::Tracer;
-use super::{Card, Error, Module, StreamKind};
+use super::{Card, Checks, Error, HostClock, LastError, Loading, Module, StreamKind, pending};
 use crate::kernels::Image;
 
 /// A context on one card with the program's kernels loaded. Streams, events and buffers borrow it.
@@ -24,6 +24,7 @@ pub struct Context {
     module: Module,
     identities: Cell<u64>,
     overlaps: Cell<bool>,
+    pub(super) checks: Cell<Checks>,
     names: RefCell<HashMap<u64, String>>,
     streams: RefCell<Vec<(StreamId, StreamKind)>>,
     log: RefCell<Option<Recorded>>,
@@ -33,15 +34,40 @@ pub struct Context {
     cust: cust::context::Context,
 }
 
+/// What the steps of opening a card took on the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Opening {
+    /// Starting the driver and asking for the card (`cuInit` and queries).
+    pub driver_ns: u64,
+    /// Making the context (`cuDevicePrimaryCtxRetain`).
+    pub context_ns: u64,
+    /// Loading the module (`cuModuleLoadDataEx`).
+    pub module_ns: u64,
+}
+
 impl Context {
-    /// Opens device `ordinal` (`cuInit`, `cuDevicePrimaryCtxRetain`) and loads the newest of `images` that its compute
-    /// capability and its driver take.
+    /// Opens device `ordinal` (`cuInit`, `cuDevicePrimaryCtxRetain`), loads the newest of `images` that its compute
+    /// capability and its driver take, and brings its kernels to the card.
     ///
     /// # Errors
     ///
     /// [`Error::NoDevice`], [`Error::NoSuchDevice`], [`Error::CardTooOld`], [`Error::PtxTooNew`], and any error of the
     /// driver.
     pub fn open(ordinal: u32, images: &'static [Image]) -> Result<Context, Error> {
+        Context::open_timed(ordinal, images, Loading::Ahead).map(|(context, _)| context)
+    }
+
+    /// The same, with what it took, and with the kernels brought to the card now or not.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Context::open`].
+    pub fn open_timed(
+        ordinal: u32,
+        images: &'static [Image],
+        loading: Loading,
+    ) -> Result<(Context, Opening), Error> {
+        let mut clock = HostClock::start();
         match cust::init(CudaFlags::empty()) {
             Err(CudaError::NoDevice) => return Err(Error::NoDevice),
             answer => check_cust("cuInit", answer, || "start the driver".into())?,
@@ -57,24 +83,32 @@ impl Context {
             check_cust("cuDeviceGet", Device::get_device(ordinal), || format!("open device {ordinal}"))?;
         let card = Card::of(device)?;
         let images = Module::images_for(&card, images)?;
+        let driver_ns = clock.lap_ns();
         let cust = check_cust("cuDevicePrimaryCtxRetain", cust::context::Context::new(device), || {
             format!("make a context on {}", card.name)
         })?;
         // `Context::new` makes this call too and drops its answer.
         check_cust("cuCtxSetCurrent", CurrentContext::set_current(&cust), || "use the context".into())?;
+        let context_ns = clock.lap_ns();
         let module = Module::load(&card, &images)?;
-        Ok(Context {
+        let opening = Opening { driver_ns, context_ns, module_ns: clock.lap_ns() };
+        if loading == Loading::Ahead {
+            module.load_kernels()?;
+        }
+        let context = Context {
             card,
             module,
             identities: Cell::new(0),
             overlaps: Cell::new(true),
+            checks: Cell::default(),
             names: RefCell::default(),
             streams: RefCell::default(),
             log: RefCell::default(),
             tracer: RefCell::default(),
             parked: RefCell::default(),
             cust,
-        })
+        };
+        Ok((context, opening))
     }
 
     /// The card.
@@ -145,6 +179,7 @@ impl Context {
     pub fn synchronize(&self) -> Result<(), Error> {
         // SAFETY: takes nothing; the context is current on this thread since `open`.
         check("cuCtxSynchronize", unsafe { cuda_driver::cuCtxSynchronize() }, || "wait for the card".into())?;
+        pending::all_done();
         self.note(|| Operation::SynchronizeContext);
         Ok(())
     }
@@ -171,6 +206,8 @@ impl Context {
         failures.extend(module.unload().err());
         let release = cust::context::Context::drop(cust).map_err(|(code, _context)| code);
         failures.extend(check_cust("cuDevicePrimaryCtxRelease", release, || "end the context".into()).err());
+        pending::all_done();
+        LastError::forget();
         failures
     }
 

@@ -1,5 +1,7 @@
 //! Which functions fill the driver's table: the machine's, or a virtual card's. The one place that knows both.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use cust::CudaFlags;
 use cust::device::Device as CustDevice;
 use virtual_gpu::card::{Card as VirtualCard, H200, T4};
@@ -8,6 +10,9 @@ use virtual_gpu::driver::{self, Options};
 
 use super::Error;
 use crate::args::{Common, Device, Model, Schedule};
+
+/// Whether the table has a virtual card's functions.
+static IS_VIRTUAL: AtomicBool = AtomicBool::new(false);
 
 /// What was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +25,17 @@ pub struct Opened {
     pub overlaps: bool,
     /// Why the choice fell on a virtual card, where nobody had asked for one.
     pub reason: Option<String>,
+}
+
+impl Opened {
+    /// The card that was opened, where `asked` left the choice open.
+    pub fn device(&self, asked: Device) -> Device {
+        match asked {
+            Device::Auto if self.is_virtual => Device::Virtual(Model::H200),
+            Device::Auto => Device::Gpu(self.ordinal),
+            Device::Gpu(_) | Device::Virtual(_) => asked,
+        }
+    }
 }
 
 /// Fills the driver's table for the card that was asked for.
@@ -49,6 +65,7 @@ pub(super) fn open_library() -> Result<(), Error> {
     let library = cuda_driver::Library::open()?;
     // SAFETY: the functions are those of the machine's driver, whose library stays open until the process ends.
     unsafe { cuda_driver::fill(|symbol| library.resolve(symbol)) };
+    IS_VIRTUAL.store(false, Ordering::Relaxed);
     Ok(())
 }
 
@@ -73,7 +90,13 @@ fn open_virtual(model: Model, asked: &Common, reason: Option<String>) -> Opened 
     driver::install(card, options);
     // SAFETY: the virtual card's functions have the signatures and the behaviour of the driver's, and live for ever.
     unsafe { cuda_driver::fill(driver::resolve) };
+    IS_VIRTUAL.store(true, Ordering::Relaxed);
     Opened { ordinal: 0, is_virtual: true, overlaps: asked.schedule == Schedule::Card, reason }
+}
+
+/// The clock of a virtual card's host, nanoseconds; nothing on a GPU.
+pub(super) fn virtual_host_ns() -> Option<u64> {
+    IS_VIRTUAL.load(Ordering::Relaxed).then(driver::host_ns).flatten()
 }
 
 /// What a virtual card knows beyond a code: the function that it does not have, or the access that ended a kernel. Empty
@@ -83,6 +106,7 @@ pub(super) fn virtual_detail(code: u32) -> String {
     /// A kernel's own errors, after which the context is lost.
     const FAULTS: std::ops::RangeInclusive<u32> = 700..=719;
     match code {
+        _ if !IS_VIRTUAL.load(Ordering::Relaxed) => String::new(),
         NOT_SUPPORTED => driver::take_unsupported()
             .map(|symbol| format!("the virtual card does not have {symbol}"))
             .unwrap_or_default(),

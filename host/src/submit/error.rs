@@ -8,6 +8,8 @@ use std::ptr;
 use cuda_driver::{CuResult, MissingSymbol};
 
 use super::driver::virtual_detail;
+use super::last_error::{LastError, is_sticky};
+use super::pending;
 
 /// A failure of the submission layer.
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +102,25 @@ impl Error {
     pub fn is_bad_input(&self) -> bool {
         !matches!(self, Error::Driver(_))
     }
+
+    /// The driver's number, where a call failed.
+    pub fn code(&self) -> Option<u32> {
+        match self {
+            Error::Driver(error) => Some(error.code),
+            Error::OutOfMemory { .. } => Some(CuResult::OUT_OF_MEMORY.code()),
+            _ => None,
+        }
+    }
+
+    /// What the caller knows beyond the driver's code, where nobody has said more yet.
+    pub(super) fn or_detail(mut self, detail: impl FnOnce(CuResult) -> String) -> Self {
+        if let Error::Driver(error) = &mut self
+            && error.detail.is_empty()
+        {
+            error.detail = detail(CuResult::from_code(error.code));
+        }
+        self
+    }
 }
 
 /// A driver call that failed: everything the driver says, and who called.
@@ -169,7 +190,13 @@ pub(super) fn failure(
         return Error::Missing { what, missing, at };
     }
     let name = ask(answer, cuda_driver::cuGetErrorName).unwrap_or_else(|| "an error without a name".into());
-    let detail = virtual_detail(answer.code());
+    let mut detail = vec![virtual_detail(answer.code())];
+    if is_sticky(answer.code()) {
+        detail.push(pending::words());
+    }
+    detail.retain(|part| !part.is_empty());
+    let detail = detail.join("; ");
+    LastError::note(answer.code(), &name, at);
     let text = ask(answer, cuda_driver::cuGetErrorString).unwrap_or_else(|| "no text".into());
     Error::Driver(Box::new(DriverError { what, call, code: answer.code(), name, text, at, detail }))
 }

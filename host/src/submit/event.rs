@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::panic::Location;
 
-use cuda_driver::{CUevent, CUeventFlags};
+use cuda_driver::{CUevent, CUeventFlags, CuResult};
 
 use super::error::{check, check_query};
 use super::log::{EventId, Operation};
@@ -101,8 +101,8 @@ impl<'c> Event<'c> {
     ///
     /// # Errors
     ///
-    /// `CUDA_ERROR_INVALID_HANDLE` (400) when one of the two has no timestamp or was never recorded: the driver has one
-    /// code for both, and the error says which it was. `CUDA_ERROR_NOT_READY` (600) before the work is done.
+    /// `CUDA_ERROR_INVALID_HANDLE` (400) when one of the two has no timestamp or was never recorded, or when they are of two
+    /// contexts: the driver has one code for all of it, and the error says which it was. `CUDA_ERROR_NOT_READY` (600) before the work is done.
     #[track_caller]
     pub fn elapsed_ms(start: &Event<'_>, stop: &Event<'_>) -> Result<f32, Error> {
         let mut ms = 0.0;
@@ -111,25 +111,17 @@ impl<'c> Event<'c> {
         check("cuEventElapsedTime", answer, || {
             format!("read the time from `{}` to `{}`", start.name, stop.name)
         })
-        .map_err(|mut error| {
-            if let Error::Driver(driver) = &mut error {
-                driver.detail =
-                    [start, stop].into_iter().filter_map(Event::why_untimed).collect::<Vec<_>>().join(", ");
-            }
-            error
-        })?;
+        .map_err(|error| error.or_detail(|code| why_no_time(code, start, stop)))?;
         start.context.note(|| Operation::Elapsed { start: start.id, stop: stop.id });
         Ok(ms)
     }
 
-    fn why_untimed(&self) -> Option<String> {
-        if !self.timing {
-            Some(format!("`{}` was made for ordering and has no timestamp", self.name))
-        } else if !self.recorded.get() {
-            Some(format!("`{}` was never recorded", self.name))
-        } else {
-            None
-        }
+    /// What keeps it from having a time.
+    fn faults(&self) -> impl Iterator<Item = String> {
+        let untimed =
+            (!self.timing).then(|| format!("`{}` was made for ordering and has no timestamp", self.name));
+        let unrecorded = (!self.recorded.get()).then(|| format!("`{}` was never recorded", self.name));
+        untimed.into_iter().chain(unrecorded)
     }
 
     pub(super) fn raw(&self) -> CUevent {
@@ -142,6 +134,27 @@ impl<'c> Event<'c> {
 
     pub(super) fn mark_recorded(&self) {
         self.recorded.set(true);
+    }
+}
+
+/// The driver's one code for several faults, told apart.
+fn why_no_time(code: CuResult, start: &Event<'_>, stop: &Event<'_>) -> String {
+    match code {
+        CuResult::INVALID_HANDLE => {
+            let other = (start.id != stop.id).then_some(stop);
+            let faults: Vec<_> = start.faults().chain(other.into_iter().flat_map(Event::faults)).collect();
+            match faults.is_empty() {
+                true => format!("`{}` and `{}` are of two contexts", start.name, stop.name),
+                false => faults.join(", "),
+            }
+        }
+        CuResult::NOT_READY => {
+            format!(
+                "the work ahead of `{}` or `{}` is not done yet: wait for both first",
+                start.name, stop.name
+            )
+        }
+        _ => String::new(),
     }
 }
 

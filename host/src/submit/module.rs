@@ -7,7 +7,7 @@ use std::ffi::{CString, c_void};
 use std::panic::Location;
 use std::ptr;
 
-use cuda_driver::{CUfunction, CUjitOption, CUmodule, CuResult, Symbol};
+use cuda_driver::{CUfunction, CUjitOption, CUmodule, CUmoduleLoadingMode, CuResult, Symbol};
 
 use super::error::{check, failure};
 use super::{Card, Error};
@@ -15,6 +15,25 @@ use crate::kernels::Image;
 
 /// Room for what the driver's PTX compiler has to say, bytes.
 const COMPILER_LOG: usize = 8192;
+
+/// When kernels are brought to the card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loading {
+    /// All of them before anything is launched.
+    Ahead,
+    /// As the driver does it when it is left alone: each at its first launch, or all with their module.
+    LeftToTheDriver,
+}
+
+/// When the driver, left alone, brings kernels to the card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadingMode {
+    /// With their module.
+    Eager,
+    /// Each at its first use.
+    Lazy,
+}
 
 /// A loaded module.
 pub struct Module {
@@ -43,18 +62,16 @@ impl Module {
         Ok(fitting)
     }
 
-    /// Loads the first of `images` that the driver takes (`cuModuleLoadDataEx`): it refuses PTX newer than itself.
+    /// Loads the first of `images` that the driver takes (`cuModuleLoadDataEx`): it refuses PTX newer than itself. Its
+    /// kernels are not on the card yet.
     ///
     /// # Errors
     ///
     /// [`Error::PtxTooNew`] when it takes none; any other refusal as it comes, with the compiler's log.
     pub(super) fn load(card: &Card, images: &[&'static Image]) -> Result<Module, Error> {
         for image in images {
-            match load(image) {
-                Ok(raw) => {
-                    let module = Module { raw, image, functions: RefCell::default() };
-                    return module.load_kernels().map(|()| module);
-                }
+            match load(card, image) {
+                Ok(raw) => return Ok(Module { raw, image, functions: RefCell::default() }),
                 Err((CuResult::UNSUPPORTED_PTX_VERSION, _)) => {}
                 Err((_, error)) => return Err(error),
             }
@@ -68,7 +85,7 @@ impl Module {
     /// Brings every kernel to the card now (`cuFuncLoad`, where the driver has it). The driver would else do it at a
     /// kernel's first launch, and that can wait for kernels that are running: a first measurement shows no overlap, and
     /// two kernels of which one waits for the other never end.
-    fn load_kernels(&self) -> Result<(), Error> {
+    pub(super) fn load_kernels(&self) -> Result<(), Error> {
         if !cuda_driver::is_available(Symbol::cuFuncLoad) {
             return Ok(());
         }
@@ -79,6 +96,20 @@ impl Module {
             check("cuFuncLoad", answer, || format!("load kernel `{entry}`"))?;
         }
         Ok(())
+    }
+
+    /// Whether the driver brings kernels to the card with their module, or each at its first use
+    /// (`cuModuleGetLoadingMode`; the variable `CUDA_MODULE_LOADING` sets it). Nothing from a driver before CUDA 11.7,
+    /// which knows only the first.
+    pub fn loading_mode(&self) -> Option<LoadingMode> {
+        let mut mode = CUmoduleLoadingMode::EAGER;
+        // SAFETY: `mode` is there to be written.
+        let answer = unsafe { cuda_driver::cuModuleGetLoadingMode(&mut mode) };
+        match mode {
+            _ if !answer.is_success() => None,
+            CUmoduleLoadingMode::LAZY => Some(LoadingMode::Lazy),
+            _ => Some(LoadingMode::Eager),
+        }
     }
 
     /// The PTX that was loaded.
@@ -112,7 +143,7 @@ impl Module {
 }
 
 #[track_caller]
-fn load(image: &Image) -> Result<CUmodule, (CuResult, Error)> {
+fn load(card: &Card, image: &Image) -> Result<CUmodule, (CuResult, Error)> {
     let text = CString::new(image.text).unwrap_or_default();
     let mut log = vec![0_u8; COMPILER_LOG];
     let mut options = [CUjitOption::ERROR_LOG_BUFFER, CUjitOption::ERROR_LOG_BUFFER_SIZE_BYTES];
@@ -137,7 +168,21 @@ fn load(image: &Image) -> Result<CUmodule, (CuResult, Error)> {
     let mut error = failure("cuModuleLoadDataEx", answer, what, Location::caller());
     if let Error::Driver(driver) = &mut error {
         let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
-        driver.detail = String::from_utf8_lossy(&log[..end]).into_owned();
+        let said = String::from_utf8_lossy(&log[..end]);
+        driver.detail = match for_another_card(card, image.text) {
+            Some(words) if !said.contains(&words) => format!("{words}; {said}"),
+            _ => said.into_owned(),
+        };
     }
     Err((answer, error))
+}
+
+/// The driver has one code for PTX that it cannot compile, and PTX for another card is of that kind.
+fn for_another_card(card: &Card, text: &str) -> Option<String> {
+    let target = text.lines().find_map(|line| line.trim_start().strip_prefix(".target"))?;
+    let digits = target.trim_start().strip_prefix("sm_")?;
+    let digits = &digits[..digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len())];
+    let (wanted, (major, minor)) = (digits.parse::<u32>().ok()?, card.compute_capability);
+    let has = 10 * major + minor;
+    (wanted > has).then(|| format!("the PTX is for sm_{wanted} and this card is sm_{has}"))
 }

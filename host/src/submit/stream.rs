@@ -10,7 +10,7 @@ use cuda_std::call::{Call, DeviceMemory};
 
 use super::error::{check, check_query};
 use super::log::{Operation, StreamId};
-use super::{Buffer, Context, Error, Event, Launch};
+use super::{Buffer, Context, Error, Event, Launch, limits, pending};
 
 /// What a stream is ordered with beside itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,14 +113,17 @@ impl<'c> Stream<'c> {
             };
             ("cuLaunchKernelEx", answer)
         };
-        check(name, answer, || format!("launch `{}` on `{}` as {launch}", call.kernel().name, self.name))?;
+        let kernel = call.kernel().name;
+        check(name, answer, || format!("launch `{kernel}` on `{}` as {launch}", self.name))
+            .map_err(|error| error.or_detail(|code| limits::broken(code, launch, function)))?;
+        pending::launched(self.id, kernel);
         self.context.note(|| Operation::Launch {
             stream: self.id,
             kernel: call.kernel(),
             launch: *launch,
             buffers: call.buffers().cloned().collect(),
         });
-        Ok(())
+        self.context.check_launch(self)
     }
 
     /// Makes `event` stand for all work that is in this stream now (`cuEventRecord`). Waits that were submitted earlier
@@ -227,6 +230,7 @@ impl<'c> Stream<'c> {
         // SAFETY: the stream is alive.
         let answer = unsafe { cuda_driver::cuStreamSynchronize(self.raw) };
         check("cuStreamSynchronize", answer, || format!("wait for `{}`", self.name))?;
+        pending::done(self.id);
         self.context.note(|| Operation::SynchronizeStream { stream: self.id });
         Ok(())
     }
@@ -244,6 +248,7 @@ impl<'c> Stream<'c> {
         let answer = unsafe { cuda_driver::cuStreamQuery(self.raw) };
         let complete = check_query("cuStreamQuery", answer, || format!("ask for `{}`", self.name))?;
         if complete {
+            pending::done(self.id);
             self.context.note(|| Operation::SynchronizeStream { stream: self.id });
         }
         Ok(complete)
