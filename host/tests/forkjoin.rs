@@ -131,6 +131,9 @@ fn when_all_is_well_every_gate_passes_and_nothing_is_left() {
     // Without the checker: two results, the ordering event, the ratio, and four looks at the timeline.
     assert_eq!(verdicts, ["pass"; 8]);
     assert_eq!(document["clock_step_ns"], 32);
+    let ran = &document["timeline"][0];
+    assert_eq!((&ran["band"], &ran["kernels"][1]["stream"]), (&Value::from("diamond"), &Value::from("s1")));
+    assert_eq!(ran["kernels"][1]["start_ns"], ran["kernels"][0]["end_ns"]);
     for result in ["diamond_result", "serial_result"] {
         assert_eq!(document[result]["bit_identical"], 1000);
     }

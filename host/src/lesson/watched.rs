@@ -1,6 +1,6 @@
 //! Submissions that are looked at while a lesson runs: which edges are missing in them, and when their kernels ran.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use timeline::model::{Band, Timeline};
 
 use super::Gates;
@@ -21,8 +21,31 @@ pub struct Watched {
     order: Order,
     missing_edges: Vec<Submission>,
     clock_step_ns: Option<u64>,
-    #[serde(skip)]
+    #[serde(serialize_with = "kernels")]
     timeline: Timeline,
+}
+
+/// When a kernel ran, in a document.
+#[derive(Debug, Serialize)]
+struct Ran<'t> {
+    kernel: &'t str,
+    stream: &'t str,
+    start_ns: u64,
+    end_ns: u64,
+}
+
+/// The bands by name, without what only a drawing needs.
+fn kernels<S: Serializer>(timeline: &Timeline, serializer: S) -> Result<S::Ok, S::Error> {
+    let of = |band: &Band| {
+        let ran = band.slices.iter().map(|slice| Ran {
+            kernel: &slice.name,
+            stream: band.streams.get(slice.stream).map_or("", |stream| &stream.name),
+            start_ns: slice.start_ns,
+            end_ns: slice.end_ns,
+        });
+        serde_json::json!({ "band": band.name, "kernels": ran.collect::<Vec<_>>() })
+    };
+    serializer.collect_seq(timeline.bands.iter().map(of))
 }
 
 /// The edges that are missing in one submission.
