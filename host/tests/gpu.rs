@@ -9,7 +9,7 @@ use host::args::{self, Cli, Command, ForkJoin, Repeat};
 use host::kernels::IMAGES;
 use host::lesson::{Outcome, forkjoin, pdl, streams};
 use host::report::Report;
-use host::submit::{Buffer, Context, Error, Event, Launch, Stream, StreamKind, open_driver};
+use host::submit::{Buffer, Context, Error, Launch, Stream, StreamKind, open_driver};
 
 const REPEAT: Repeat = Repeat { runs: Some(5), warmups: Some(2) };
 
@@ -95,32 +95,6 @@ fn gpu_sweeps_are_right_for_every_remainder_and_reach_no_element_of_another() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn gpu_a_launch_that_the_card_does_not_take_is_refused_at_the_call_and_the_next_one_works() {
-    on_gpu(|context| {
-        let stream = Stream::new(context, "s", StreamKind::Blocking).unwrap();
-        let spun = Buffer::new(context, "spun", 64).unwrap();
-        let good = Launch::new(1, 64);
-        for bad in [
-            Launch::new(1, 1025),
-            Launch::new(0, 64),
-            Launch::new(1, 0),
-            Launch { grid: (1, 65_536, 1), ..good },
-            Launch { block: (1, 1, 65), ..good },
-            Launch { shared_bytes: 300 << 10, ..good },
-        ] {
-            let Err(Error::Driver(error)) = stream.launch(&bad, gpu::streams::spin_lcg(&spun, 1)) else {
-                panic!("{bad} was taken")
-            };
-            assert_eq!((error.code, error.call), (1, "cuLaunchKernel"), "{error}");
-            assert!(error.at.file().ends_with("gpu.rs"), "{error}");
-            stream.launch(&good, gpu::streams::spin_lcg(&spun, 1)).unwrap();
-            stream.synchronize().unwrap();
-        }
-    });
-}
-
-#[test]
-#[ignore = "needs a GPU"]
 fn gpu_every_image_that_the_card_can_run_loads() {
     let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
     for image in IMAGES {
@@ -132,27 +106,4 @@ fn gpu_every_image_that_the_card_can_run_loads() {
             Err(other) => panic!("{}: {other}", image.arch),
         }
     }
-}
-
-#[test]
-#[ignore = "needs a GPU"]
-fn gpu_an_untimed_and_an_unrecorded_event_have_one_code_and_two_explanations() {
-    on_gpu(|context| {
-        let stream = Stream::new(context, "s", StreamKind::NonBlocking).unwrap();
-        let (start, stop) =
-            (Event::timing(context, "start").unwrap(), Event::timing(context, "stop").unwrap());
-        let order = Event::ordering(context, "order").unwrap();
-        stream.record(&start).unwrap();
-        stream.record(&order).unwrap();
-        stream.synchronize().unwrap();
-        for (stop, why) in [(&stop, "`stop` was never recorded"), (&order, "`order` was made for ordering")] {
-            let Err(Error::Driver(error)) = Event::elapsed_ms(&start, stop) else { panic!("a time") };
-            assert_eq!((error.code, error.name.as_str()), (400, "CUDA_ERROR_INVALID_HANDLE"));
-            assert!(error.detail.contains(why), "{error}");
-        }
-        stream.record(&stop).unwrap();
-        stop.synchronize().unwrap();
-        assert!(Event::elapsed_ms(&start, &stop).unwrap() >= 0.0);
-        assert_eq!(Event::elapsed_ms(&start, &start).unwrap(), 0.0);
-    });
 }

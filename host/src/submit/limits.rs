@@ -1,7 +1,5 @@
 //! Which limit it is that a refused launch goes beyond: the driver has one code for all of them.
 
-use std::fmt::Write;
-
 use cuda_driver::{CUfunction, CUfunctionAttribute, CuResult};
 use cust::context::CurrentContext;
 use cust::device::{Device, DeviceAttribute as Ask};
@@ -73,49 +71,49 @@ pub(super) fn broken(code: CuResult, launch: &Launch, function: CUfunction) -> S
 
 impl Limits {
     fn broken(&self, launch: &Launch) -> String {
-        let Launch { grid, block, shared_bytes, .. } = *launch;
-        let (grid, block) = (<[u32; 3]>::from(grid), <[u32; 3]>::from(block));
-        let mut found = Vec::new();
-        for (what, extents, most) in
-            [("blocks in the grid", grid, self.grid), ("threads in a block", block, self.block)]
-        {
-            for ((extent, most), axis) in extents.into_iter().zip(most).zip(["x", "y", "z"]) {
-                if extent == 0 {
-                    found.push(format!("0 {what} along {axis}, and the least is 1"));
-                } else if extent > most {
-                    found.push(format!("{extent} {what} along {axis}, and the card takes {most}"));
-                }
-            }
+        let blocks = along_the_axes("blocks in the grid", launch.grid.into(), self.grid);
+        let mut threads = along_the_axes("threads in a block", launch.block.into(), self.block);
+        // To an axis that is too long by itself the product adds nothing.
+        if threads.is_empty() {
+            threads.extend(self.in_a_block(launch.block.into()));
         }
-        let threads: u64 = block.into_iter().map(u64::from).fold(1, u64::saturating_mul);
-        if found.iter().any(|words| words.contains("threads in a block")) {
-            // The product adds nothing to an axis that is too long by itself.
-        } else if threads > u64::from(self.threads) {
-            found.push(format!("{threads} threads in a block, and the card takes {}", self.threads));
-        } else if threads > u64::from(self.kernel_threads) {
-            let most = self.kernel_threads;
-            found.push(format!(
-                "{threads} threads in a block, and this kernel's registers leave room for {most}"
-            ));
-        }
-        if shared_bytes > self.dynamic_shared {
-            let mut words = format!(
-                "{shared_bytes} bytes of dynamic shared memory, and this kernel may have {}",
-                self.dynamic_shared
-            );
-            // Writing to a string does not fail.
-            _ = match shared_bytes <= self.shared_after_asking {
-                true => write!(
-                    words,
-                    " until more is asked for (cuFuncSetAttribute; the card has {})",
-                    self.shared_after_asking
-                ),
-                false => write!(words, "; the card has {} for a block that asks", self.shared_after_asking),
-            };
-            found.push(words);
-        }
+        let found: Vec<_> =
+            blocks.into_iter().chain(threads).chain(self.shared(launch.shared_bytes)).collect();
         found.join("; ")
     }
+
+    fn in_a_block(&self, extents: [u32; 3]) -> Option<String> {
+        let threads: u32 = extents.into_iter().fold(1, u32::saturating_mul);
+        let most = self.kernel_threads;
+        if threads > self.threads {
+            Some(format!("{threads} threads in a block, and the card takes {}", self.threads))
+        } else if threads > most {
+            Some(format!("{threads} threads in a block, and this kernel's registers leave room for {most}"))
+        } else {
+            None
+        }
+    }
+
+    fn shared(&self, bytes: u32) -> Option<String> {
+        let (granted, most) = (self.dynamic_shared, self.shared_after_asking);
+        let more = match bytes <= most {
+            true => format!(" until more is asked for (cuFuncSetAttribute; the card has {most})"),
+            false => format!("; the card has {most} for a block that asks"),
+        };
+        (bytes > granted).then(|| {
+            format!("{bytes} bytes of dynamic shared memory, and this kernel may have {granted}{more}")
+        })
+    }
+}
+
+fn along_the_axes(what: &str, extents: [u32; 3], most: [u32; 3]) -> Vec<String> {
+    let axes = extents.into_iter().zip(most).zip(["x", "y", "z"]);
+    axes.filter_map(|((extent, most), axis)| match extent {
+        0 => Some(format!("0 {what} along {axis}, and the least is 1")),
+        extent if extent > most => Some(format!("{extent} {what} along {axis}, and the card takes {most}")),
+        _ => None,
+    })
+    .collect()
 }
 
 #[cfg(test)]

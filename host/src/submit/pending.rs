@@ -1,5 +1,5 @@
-//! Launches whose kernels nobody has waited for yet. When a wait tells of a kernel that failed, it is one of these: the
-//! driver's code does not say which.
+//! Launches that are not known to be done: no wait for their stream has returned since. When a call tells of a kernel that
+//! failed, it was one of these, and the driver's code does not say which.
 
 use std::cell::RefCell;
 use std::panic::Location;
@@ -53,7 +53,7 @@ pub(super) fn all_done() {
     PENDING.take();
 }
 
-/// Which kernel it can have been that failed; empty when nothing is pending.
+/// The launches that a kernel's failure can be of; empty when there are none.
 pub(super) fn words() -> String {
     PENDING.with_borrow(|pending| {
         let mut places: Vec<_> = pending
@@ -61,15 +61,10 @@ pub(super) fn words() -> String {
             .iter()
             .map(|Place { kernel, at, .. }| format!("`{kernel}`, launched at {}:{}", at.file(), at.line()))
             .collect();
-        if pending.more {
-            places.push("another".to_owned());
-        }
-        match places.as_slice() {
-            [] => String::new(),
-            [one] if !pending.more => format!("the kernel that failed is {one}"),
-            several => {
-                format!("the kernel that failed is one of those not waited for: {}", several.join("; "))
-            }
+        places.extend(pending.more.then(|| "others".to_owned()));
+        match places.is_empty() {
+            true => String::new(),
+            false => format!("not known to be done: {}", places.join("; ")),
         }
     })
 }
@@ -89,7 +84,7 @@ mod tests {
             launched(A, "k");
         }
         let line = line!() - 2;
-        assert_eq!(words(), format!("the kernel that failed is `k`, launched at {}:{line}", file!()));
+        assert_eq!(words(), format!("not known to be done: `k`, launched at {}:{line}", file!()));
     }
 
     #[test]
@@ -97,9 +92,9 @@ mod tests {
         all_done();
         launched(A, "first");
         launched(B, "second");
-        assert!(words().contains("one of those not waited for: `first`") && words().contains("`second`"));
+        assert!(words().contains("not known to be done: `first`") && words().contains("`second`"));
         done(A);
-        assert!(words().starts_with("the kernel that failed is `second`"), "{}", words());
+        assert!(words().starts_with("not known to be done: `second`"), "{}", words());
         done(B);
         assert_eq!(words(), "");
     }
@@ -109,7 +104,7 @@ mod tests {
         all_done();
         let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
         names.into_iter().for_each(|name| launched(A, name));
-        assert!(words().ends_with("; another") && words().contains("`h`") && !words().contains("`i`"));
+        assert!(words().ends_with("; others") && words().contains("`h`") && !words().contains("`i`"));
         all_done();
     }
 }

@@ -8,7 +8,10 @@
 mod default_stream;
 mod dependent;
 mod host_memory;
+mod images;
+mod refused;
 mod rig;
+mod timing;
 mod waits;
 
 macro_rules! cases {
@@ -31,6 +34,41 @@ macro_rules! cases {
             }
         }
     )*};
+}
+
+/// Tests that are no pair of programs: each says by itself what is right.
+macro_rules! answers {
+    ($($name:ident: $test:expr,)*) => {$(
+        mod $name {
+            #[test]
+            fn on_the_virtual_card() {
+                $test(crate::rig::On::Virtual);
+            }
+
+            #[test]
+            fn on_the_virtual_card_as_late_as_may_be() {
+                $test(crate::rig::On::Late);
+            }
+
+            #[test]
+            #[ignore = "needs a GPU"]
+            fn on_a_gpu() {
+                $test(crate::rig::On::Gpu);
+            }
+        }
+    )*};
+}
+
+answers! {
+    case_11_a_time_asked_too_early_is_not_ready_and_later_a_value: crate::timing::asked_too_early,
+    case_12_a_time_asked_of_the_wrong_events_says_which_fault_it_is: crate::timing::wrong_events,
+    case_12_swapped_events_give_a_negative_time_and_one_event_none: crate::timing::swapped_events,
+    case_12_events_of_two_contexts_have_no_time: crate::timing::two_contexts,
+    case_13_a_launch_beyond_a_limit_is_refused_with_the_limit_and_the_next_one_works: crate::refused::beyond_a_limit,
+    case_15_ptx_newer_than_the_driver_is_refused_with_both_versions: crate::images::too_new,
+    case_15_the_older_of_two_images_is_taken_where_the_driver_refuses_the_newer: crate::images::older_instead,
+    case_16_ptx_for_another_card_is_refused_with_both_numbers: crate::images::for_another_card,
+    case_16_what_is_no_instruction_and_what_is_no_ptx_have_codes_of_their_own: crate::images::not_ptx,
 }
 
 cases! {

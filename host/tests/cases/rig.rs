@@ -165,8 +165,8 @@ pub fn stale(rig: &Rig<'_>, flawed: f32, repaired: f32) {
 /// There is one driver in a process.
 static DRIVER: Mutex<()> = Mutex::new(());
 
-/// Runs a test with a card.
-pub fn with_card(on: On, test: impl FnOnce(&Rig<'_>) -> Result<(), Error>) {
+/// Runs a test with the driver of a card.
+pub fn with_driver(on: On, test: impl FnOnce()) {
     let _alone = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
     let card = match on {
         On::Virtual => "virtual:h200",
@@ -178,6 +178,15 @@ pub fn with_card(on: On, test: impl FnOnce(&Rig<'_>) -> Result<(), Error>) {
         panic!("not forkjoin")
     };
     open_driver(&options.common).unwrap();
+    test();
+}
+
+/// Runs a test with a card.
+pub fn with_card(on: On, test: impl FnOnce(&Rig<'_>) -> Result<(), Error>) {
+    with_driver(on, || on_open_card(on, test));
+}
+
+fn on_open_card(on: On, test: impl FnOnce(&Rig<'_>) -> Result<(), Error>) {
     let context = Context::open(0, IMAGES).unwrap();
     match Rig::new(&context, on).and_then(|rig| test(&rig)) {
         // A GPU before 9.0 has no dependent launch, and nothing of it to be tested.

@@ -17,6 +17,9 @@ use cuda_driver::{CUlaunchConfig, CuResult, Symbol};
 
 use super::kernels::{self, Cost};
 
+/// Memory of each device.
+const MOST_BYTES: usize = 1 << 36;
+
 /// How the driver behaves on this thread.
 #[derive(Default)]
 pub struct Driver {
@@ -326,6 +329,7 @@ functions! {
         unsafe { *ms = ((stop - start) / 1000.0) as f32 }
     }
     cuMemAlloc_v2(address: *mut usize, bytes: usize) @ bytes => |driver| {
+        if bytes > MOST_BYTES { return Err(2) }
         let memory = vec![0x7fc0_0000_7fc0_0000_u64; bytes.div_ceil(8)].into_boxed_slice();
         let start = memory.as_ptr() as usize;
         driver.state.alive.insert(start, Handle::Memory(memory));

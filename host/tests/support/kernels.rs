@@ -20,6 +20,7 @@ pub struct Cost {
 /// Every kernel that the lessons launch.
 const KERNELS: &[&Kernel] = &[
     gpu::clock::read_clock::KERNEL,
+    gpu::errors::write_at::KERNEL,
     gpu::forkjoin::grind_fma::KERNEL,
     gpu::forkjoin::sum_four::KERNEL,
     gpu::streams::spin_lcg::KERNEL,
@@ -84,6 +85,11 @@ pub unsafe fn run(name: &str, arguments: *mut *mut u64, spoiled: bool, folds_the
         "read_clock" => {
             let out = unsafe { slice::from_raw_parts_mut(slot(0) as *mut u64, slot(1) as usize) };
             out.iter_mut().zip(0..).for_each(|(out, i)| *out = 32 * i);
+            return few(2.0);
+        }
+        "write_at" => {
+            let (out, index, value) = (slot(0) as *mut u32, slot(1) as usize, slot(2) as u32);
+            unsafe { out.add(index).write(if spoiled { !value } else { value }) };
             return few(2.0);
         }
         produce if produce.starts_with("produce_stage") => {
