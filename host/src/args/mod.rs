@@ -1,9 +1,12 @@
 //! What was typed. Pure: it touches no device and no file.
 
 mod bench;
+mod default_stream;
 mod forkjoin;
 mod pdl;
+mod priority;
 mod streams;
+mod sync;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -12,9 +15,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
 pub use bench::Bench;
+pub use default_stream::DefaultStream;
 pub use forkjoin::ForkJoin;
 pub use pdl::{Pdl, Trigger};
+pub use priority::Priority;
 pub use streams::Streams;
+pub use sync::Sync;
 
 /// Lessons in CUDA concurrency, run on a card and checked.
 #[derive(Debug, Parser)]
@@ -32,6 +38,12 @@ pub enum Command {
     Forkjoin(ForkJoin),
     /// Streams that overlap, and streams that only look like it
     Streams(Streams),
+    /// Which streams wait for the default streams, for each pair of kinds, from one host thread and from two
+    DefaultStream(DefaultStream),
+    /// A small kernel behind a grid that fills the card, with and without a priority
+    Priority(Priority),
+    /// What is done when a wait for an event, a stream or the card is over, and asking without waiting
+    Sync(Sync),
     /// Programmatic dependent launch: a kernel that starts before the one ahead of it has finished
     Pdl(Pdl),
     /// Every kernel alone and the three lessons, against the card's limits

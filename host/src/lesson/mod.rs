@@ -2,11 +2,14 @@
 //! not know what kind of card it runs on.
 
 pub mod bench;
+pub mod default_stream;
 pub mod diamond;
 pub mod forkjoin;
 pub mod lanes;
 pub mod pdl;
+pub mod priority;
 pub mod streams;
+pub mod sync;
 mod timing;
 mod watched;
 

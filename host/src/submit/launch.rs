@@ -112,12 +112,7 @@ impl Enqueue {
         let config = self.launch.config(self.stream, &mut attributes);
         // SAFETY: as above; the attributes are as many as the configuration says and live until the call returns.
         unsafe {
-            cuda_driver::cuLaunchKernelEx(
-                &config,
-                self.function,
-                arguments.as_mut_ptr(),
-                ptr::null_mut(),
-            )
+            cuda_driver::cuLaunchKernelEx(&config, self.function, arguments.as_mut_ptr(), ptr::null_mut())
         }
     }
 }

@@ -60,7 +60,9 @@ impl<'c> Stream<'c> {
         let mut raw = CUstream::NULL;
         // SAFETY: `raw` is there to be written, and the context is current on this thread.
         let answer = unsafe { cuda_driver::cuStreamCreateWithPriority(&mut raw, flags.0, priority) };
-        check("cuStreamCreateWithPriority", answer, || format!("make stream `{name}` of priority {priority}"))?;
+        check("cuStreamCreateWithPriority", answer, || {
+            format!("make stream `{name}` of priority {priority}")
+        })?;
         Ok(Stream::of(context, name, kind, raw))
     }
 
