@@ -83,6 +83,7 @@ impl Rows<'_> {
                 StreamKind::Blocking => "blocking",
                 StreamKind::NonBlocking => "non-blocking",
                 StreamKind::Legacy => "legacy default",
+                StreamKind::PerThread => "per-thread default",
             }
         };
         let stream =

@@ -46,6 +46,9 @@ fn run(command: Command) -> ExitCode {
     match command {
         Command::Forkjoin(options) => on_card(options),
         Command::Streams(options) => on_card(options),
+        Command::DefaultStream(options) => on_card(options),
+        Command::Priority(options) => on_card(options),
+        Command::Sync(options) => on_card(options),
         Command::Pdl(options) => on_card(options),
         Command::Errors(options) => on_card(options),
         Command::Startup(options) => on_card(options),

@@ -142,6 +142,7 @@ fn translate(log: &Log) -> Program {
             StreamKind::Blocking => program::StreamKind::Blocking,
             StreamKind::NonBlocking => program::StreamKind::NonBlocking,
             StreamKind::Legacy => program::StreamKind::Legacy,
+            StreamKind::PerThread => program::StreamKind::PerThread,
         };
         let name = log.name(id.0).to_owned().into();
         program.streams.push(program::Stream { id: program::StreamId(id.0), name, kind });
@@ -242,13 +243,14 @@ impl Names<'_> {
                 // Whether the time is meant to hold the work of other streams too, nobody said.
                 of_all_work: false,
             },
+            Operation::HandOver { to } => Action::HandOver { to: ThreadId(to.0) },
             Operation::DestroyStream { stream } => {
                 Action::DestroyStream { stream: program::StreamId(stream.0) }
             }
             Operation::DestroyEvent { event } => Action::DestroyEvent { event: self.event(event.0) },
         };
         let caller = Caller { file: entry.at.file().into(), line: entry.at.line() };
-        program::Operation { name: name.into(), caller, thread: ThreadId::default(), action }
+        program::Operation { name: name.into(), caller, thread: ThreadId(entry.thread.0), action }
     }
 
     /// What a launch does with a buffer.

@@ -2,11 +2,14 @@
 
 mod bench;
 mod child;
+mod default_stream;
 mod errors;
 mod forkjoin;
 mod pdl;
+mod priority;
 mod startup;
 mod streams;
+mod sync;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,11 +20,14 @@ use serde::Serialize;
 
 pub use bench::Bench;
 pub use child::{Child, Scene};
+pub use default_stream::DefaultStream;
 pub use errors::Errors;
 pub use forkjoin::ForkJoin;
 pub use pdl::{Pdl, Trigger};
+pub use priority::Priority;
 pub use startup::Startup;
 pub use streams::Streams;
+pub use sync::Sync;
 
 /// Lessons in CUDA concurrency, run on a card and checked.
 #[derive(Debug, Parser)]
@@ -39,6 +45,12 @@ pub enum Command {
     Forkjoin(ForkJoin),
     /// Streams that overlap, and streams that only look like it
     Streams(Streams),
+    /// Which streams wait for the default streams, for each pair of kinds, from one host thread and from two
+    DefaultStream(DefaultStream),
+    /// A small kernel behind a grid that fills the card, with and without a priority
+    Priority(Priority),
+    /// What is done when a wait for an event, a stream or the card is over, and asking without waiting
+    Sync(Sync),
     /// Programmatic dependent launch: a kernel that starts before the one ahead of it has finished
     Pdl(Pdl),
     /// Errors seen at the call, errors seen later, and one after which nothing works any more

@@ -1,12 +1,15 @@
 //! Numbers -> a verdict and a sentence that gives the numbers. Pure: it measures nothing and prints nothing. What every
 //! lesson needs stands here; a lesson's own gates have a file each.
 
+pub mod default_stream;
 pub mod errors;
 pub mod forkjoin;
 pub mod overlap;
 pub mod pdl;
+pub mod priority;
 pub mod startup;
 pub mod streams;
+pub mod sync;
 
 use std::fmt;
 

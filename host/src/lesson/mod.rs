@@ -3,6 +3,7 @@
 
 pub mod bench;
 pub mod child;
+pub mod default_stream;
 pub mod diamond;
 pub mod errors;
 pub mod fault;
@@ -10,8 +11,10 @@ pub mod first_use;
 pub mod forkjoin;
 pub mod lanes;
 pub mod pdl;
+pub mod priority;
 pub mod startup;
 pub mod streams;
+pub mod sync;
 mod timing;
 mod watched;
 

@@ -13,7 +13,7 @@ use cust::error::CudaError;
 
 use super::dependence;
 use super::error::{check, check_cust};
-use super::log::{Entry, Log, Operation, Recorded, StreamId};
+use super::log::{Entry, Log, Operation, Recorded, StreamId, ThreadId};
 use super::trace::Tracer;
 use super::{Card, Checks, Error, HostClock, LastError, Loading, Module, StreamKind, pending};
 use crate::kernels::Image;
@@ -23,6 +23,7 @@ pub struct Context {
     card: Card,
     module: Module,
     identities: Cell<u64>,
+    threads: Cell<u64>,
     overlaps: Cell<bool>,
     pub(super) checks: Cell<Checks>,
     names: RefCell<HashMap<u64, String>>,
@@ -99,6 +100,7 @@ impl Context {
             card,
             module,
             identities: Cell::new(0),
+            threads: Cell::new(0),
             overlaps: Cell::new(true),
             checks: Cell::default(),
             names: RefCell::default(),
@@ -226,6 +228,12 @@ impl Context {
         id
     }
 
+    /// A new identity for a host thread.
+    pub(super) fn identify_thread(&self) -> ThreadId {
+        self.threads.set(self.threads.get() + 1);
+        ThreadId(self.threads.get())
+    }
+
     /// How many operations were noted so far.
     pub(super) fn noted(&self) -> usize {
         self.log.borrow().as_ref().map_or(0, |recorded| recorded.entries.len())
@@ -251,8 +259,14 @@ impl Context {
     /// Notes an operation when a log is being taken.
     #[track_caller]
     pub(super) fn note(&self, operation: impl FnOnce() -> Operation) {
+        self.note_by(ThreadId::default(), operation);
+    }
+
+    /// The same for what another host thread did.
+    #[track_caller]
+    pub(super) fn note_by(&self, thread: ThreadId, operation: impl FnOnce() -> Operation) {
         if let Some(recorded) = self.log.borrow_mut().as_mut() {
-            recorded.entries.push(Entry { operation: operation(), at: Location::caller() });
+            recorded.entries.push(Entry { operation: operation(), thread, at: Location::caller() });
         }
     }
 

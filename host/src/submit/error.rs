@@ -30,6 +30,9 @@ pub enum Error {
     /// The driver answered with an error.
     #[error(transparent)]
     Driver(Box<DriverError>),
+    /// The system gives no second host thread.
+    #[error("start a second host thread: {0}; end other programs, or raise this user's limit of threads")]
+    NoThread(std::io::Error),
     /// The driver works, but no card is there.
     #[error(
         "the driver finds no CUDA device: is one visible to this process? look at `nvidia-smi` and CUDA_VISIBLE_DEVICES"

@@ -1,8 +1,11 @@
 //! The shape of a launch.
 
+use std::ffi::c_void;
 use std::fmt;
+use std::ptr;
 
-use cuda_driver::{CUlaunchAttribute, CUlaunchConfig, CUstream};
+use cuda_driver::{CUfunction, CUlaunchAttribute, CUlaunchConfig, CUstream, CuResult};
+use cuda_std::abi::MAX_SLOTS;
 
 /// Grid, block, shared memory and attributes of a launch. The driver checks them against the card and the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +44,7 @@ impl Launch {
     }
 
     /// As `cuLaunchKernelEx` takes it. The attributes must live as long as the configuration is used.
-    pub(super) fn config(&self, stream: CUstream, attributes: &mut [CUlaunchAttribute]) -> CUlaunchConfig {
+    fn config(&self, stream: CUstream, attributes: &mut [CUlaunchAttribute]) -> CUlaunchConfig {
         CUlaunchConfig {
             grid_dim_x: self.grid.0,
             grid_dim_y: self.grid.1,
@@ -62,6 +65,58 @@ impl Launch {
     }
 }
 
+/// The driver call that a launch makes, in values of its own: any host thread can make it.
+pub(super) struct Enqueue {
+    pub function: CUfunction,
+    pub stream: CUstream,
+    pub launch: Launch,
+    /// The values of the entry's parameters; more than it has are not looked at.
+    pub slots: [u64; MAX_SLOTS + 1],
+}
+
+impl Enqueue {
+    /// The call's name.
+    pub fn call(&self) -> &'static str {
+        if self.launch.attributes.list().next().is_none() { "cuLaunchKernel" } else { "cuLaunchKernelEx" }
+    }
+
+    /// Makes the call. The driver copies the values before it returns.
+    ///
+    /// # Safety
+    ///
+    /// The function and the stream are alive, of the calling thread's context; there is a slot for each parameter of the
+    /// function, with a value of its type; the buffers among them outlive the work.
+    pub unsafe fn make(&self) -> CuResult {
+        let mut arguments: [*mut c_void; MAX_SLOTS + 1] =
+            std::array::from_fn(|i| ptr::from_ref(&self.slots[i]).cast_mut().cast());
+        let mut attributes: Vec<_> = self.launch.attributes.list().collect();
+        if attributes.is_empty() {
+            let Launch { grid, block, shared_bytes, .. } = self.launch;
+            // SAFETY: one pointer for each parameter, each to eight readable bytes; the rest is the caller's.
+            return unsafe {
+                cuda_driver::cuLaunchKernel(
+                    self.function,
+                    grid.0,
+                    grid.1,
+                    grid.2,
+                    block.0,
+                    block.1,
+                    block.2,
+                    shared_bytes,
+                    self.stream,
+                    arguments.as_mut_ptr(),
+                    ptr::null_mut(),
+                )
+            };
+        }
+        let config = self.launch.config(self.stream, &mut attributes);
+        // SAFETY: as above; the attributes are as many as the configuration says and live until the call returns.
+        unsafe {
+            cuda_driver::cuLaunchKernelEx(&config, self.function, arguments.as_mut_ptr(), ptr::null_mut())
+        }
+    }
+}
+
 impl Attributes {
     /// Whether the kernel may start before the one ahead of it has finished.
     pub fn may_start_early(&self) -> bool {
@@ -69,7 +124,7 @@ impl Attributes {
     }
 
     /// As the driver takes them.
-    pub(super) fn list(&self) -> impl Iterator<Item = CUlaunchAttribute> {
+    fn list(&self) -> impl Iterator<Item = CUlaunchAttribute> {
         let serialization =
             self.programmatic_stream_serialization.map(CUlaunchAttribute::programmatic_stream_serialization);
         let priority = self.priority.map(CUlaunchAttribute::priority);

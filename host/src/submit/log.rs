@@ -21,6 +21,10 @@ pub struct StreamId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EventId(pub u64);
 
+/// A host thread's identity; 0 is the one that opened the context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ThreadId(pub u64);
+
 /// One operation that the host submitted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
@@ -140,6 +144,11 @@ pub enum Operation {
         /// The later one.
         stop: EventId,
     },
+    /// The host thread lets another one go on: what it did is before what that one does.
+    HandOver {
+        /// The other thread.
+        to: ThreadId,
+    },
     /// `cuStreamDestroy`. What is in the stream still runs.
     DestroyStream {
         /// The stream.
@@ -171,6 +180,8 @@ impl Operation {
 pub struct Entry {
     /// What was submitted.
     pub operation: Operation,
+    /// The host thread that did.
+    pub thread: ThreadId,
     /// The line of the program that did.
     pub at: &'static Location<'static>,
 }
@@ -260,6 +271,7 @@ impl Log {
             Operation::Elapsed { start, stop } => {
                 write!(f, "time from {} to {}", self.name(start.0), self.name(stop.0))
             }
+            Operation::HandOver { to } => write!(f, "hand over to host thread {}", to.0),
             Operation::DestroyStream { stream } => write!(f, "destroy {}", self.name(stream.0)),
             Operation::DestroyEvent { event } => write!(f, "destroy {}", self.name(event.0)),
         }
@@ -271,6 +283,9 @@ impl fmt::Display for Log {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for entry in &self.entries {
             self.write(f, &entry.operation)?;
+            if entry.thread != ThreadId::default() {
+                write!(f, ", by host thread {}", entry.thread.0)?;
+            }
             writeln!(f)?;
         }
         Ok(())

@@ -1,16 +1,15 @@
 //! Streams, and everything that is submitted to one.
 
-use std::ffi::c_void;
 use std::panic::Location;
-use std::ptr;
 
 use cuda_driver::{CUdeviceptr, CUstream, CUstreamFlags};
 use cuda_std::abi::MAX_SLOTS;
 use cuda_std::call::{Call, DeviceMemory};
 
 use super::error::{check, check_query};
+use super::launch::Enqueue;
 use super::log::{Operation, StreamId};
-use super::{Buffer, Context, Error, Event, Launch, limits, pending};
+use super::{Buffer, Context, Error, Event, HostThread, Launch, limits, pending};
 
 /// What a stream is ordered with beside itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +20,28 @@ pub enum StreamKind {
     NonBlocking,
     /// The legacy default stream: a barrier among the blocking streams of its context.
     Legacy,
+    /// The default stream of the host thread that makes a call. It is a blocking stream.
+    PerThread,
+}
+
+impl StreamKind {
+    /// The flags that such a stream is made with; none for a default stream, which nobody makes.
+    pub(super) fn flags(self) -> Option<CUstreamFlags> {
+        match self {
+            StreamKind::Blocking => Some(CUstreamFlags::BLOCKING),
+            StreamKind::NonBlocking => Some(CUstreamFlags::NON_BLOCKING),
+            StreamKind::Legacy | StreamKind::PerThread => None,
+        }
+    }
+
+    /// A default stream's handle; of a stream that is yet to be made, none.
+    fn handle(self) -> CUstream {
+        match self {
+            StreamKind::Legacy => CUstream::LEGACY,
+            StreamKind::PerThread => CUstream::PER_THREAD,
+            StreamKind::Blocking | StreamKind::NonBlocking => CUstream::NULL,
+        }
+    }
 }
 
 /// An ordered queue of work on the card.
@@ -34,26 +55,27 @@ pub struct Stream<'c> {
 }
 
 impl<'c> Stream<'c> {
-    /// Makes a stream (`cuStreamCreate`), or refers to the legacy default one. `name` is what messages call it.
+    /// Makes a stream (`cuStreamCreate`), or refers to a default one. `name` is what messages call it.
     ///
     /// # Errors
     ///
     /// Any error of the call.
     #[track_caller]
     pub fn new(context: &'c Context, name: &str, kind: StreamKind) -> Result<Self, Error> {
-        let mut raw = CUstream::LEGACY;
-        let flags = match kind {
-            StreamKind::Legacy => None,
-            StreamKind::Blocking => Some(CUstreamFlags::BLOCKING),
-            StreamKind::NonBlocking => Some(CUstreamFlags::NON_BLOCKING),
-        };
-        if let Some(flags) = flags {
+        let mut raw = kind.handle();
+        if let Some(flags) = kind.flags() {
             // SAFETY: `raw` is there to be written, and the context is current on this thread.
             let answer = unsafe { cuda_driver::cuStreamCreate(&mut raw, flags.0) };
             check("cuStreamCreate", answer, || format!("make stream `{name}`"))?;
         }
+        Ok(Stream::of(context, name, kind, raw))
+    }
+
+    /// The stream of a handle that nothing else owns.
+    #[track_caller]
+    pub(super) fn of(context: &'c Context, name: &str, kind: StreamKind, raw: CUstream) -> Self {
         let id = context.identify_stream(name, kind);
-        Ok(Stream { context, raw, id, name: name.to_owned(), kind, made_at: Location::caller() })
+        Stream { context, raw, id, name: name.to_owned(), kind, made_at: Location::caller() }
     }
 
     /// The name that messages use.
@@ -73,51 +95,41 @@ impl<'c> Stream<'c> {
     /// got others; [`Error::Missing`] when the driver is too old for attributes.
     #[track_caller]
     pub fn launch(&self, launch: &Launch, call: Call<'_>) -> Result<(), Error> {
+        self.launch_from(None, launch, call)
+    }
+
+    /// The same with the driver's call made by another host thread.
+    #[track_caller]
+    pub(super) fn launch_from(
+        &self,
+        thread: Option<&HostThread<'_>>,
+        launch: &Launch,
+        call: Call<'_>,
+    ) -> Result<(), Error> {
         if !call.lengths_fit() {
             let kernel = call.kernel().name;
             return Err(Error::UnequalLengths { kernel, at: Location::caller() });
         }
         let call = self.context.to_trace(launch, call);
         let function = self.context.module().function(call.entry())?;
-        let slots = call.slots();
-        let mut arguments: [*mut c_void; MAX_SLOTS + 1] = std::array::from_fn(|i| {
-            slots.get(i).map_or(ptr::null_mut(), |slot| ptr::from_ref(slot).cast_mut().cast())
-        });
-        let mut attributes: Vec<_> = launch.attributes.list().collect();
-        let (name, answer) = if attributes.is_empty() {
-            let Launch { grid, block, shared_bytes, .. } = *launch;
-            // SAFETY: one pointer for each parameter of the entry, each to eight readable bytes that hold a value of
-            // the parameter's type: `#[kernel]` made the entry and the call from one signature. The driver copies the
-            // values before it returns. Buffers outlive the work because releasing one waits for the card (`cuMemFree`).
-            let answer = unsafe {
-                cuda_driver::cuLaunchKernel(
-                    function,
-                    grid.0,
-                    grid.1,
-                    grid.2,
-                    block.0,
-                    block.1,
-                    block.2,
-                    shared_bytes,
-                    self.raw,
-                    arguments.as_mut_ptr(),
-                    ptr::null_mut(),
-                )
-            };
-            ("cuLaunchKernel", answer)
-        } else {
-            let config = launch.config(self.raw, &mut attributes);
-            // SAFETY: as above; the attributes are as many as the configuration says and live until the call returns.
-            let answer = unsafe {
-                cuda_driver::cuLaunchKernelEx(&config, function, arguments.as_mut_ptr(), ptr::null_mut())
-            };
-            ("cuLaunchKernelEx", answer)
+        let mut slots = [0; MAX_SLOTS + 1];
+        slots[..call.slots().len()].copy_from_slice(call.slots());
+        let enqueue = Enqueue { function, stream: self.raw, launch: *launch, slots };
+        let name = enqueue.call();
+        // SAFETY: function and stream are alive and of the one context, which is current on every thread of this layer.
+        // One slot holds a value of each parameter's type: `#[kernel]` made the entry and the call from one signature.
+        // Buffers outlive the work because releasing one waits for the card (`cuMemFree`).
+        let make = move || unsafe { enqueue.make() };
+        let answer = match thread {
+            None => make(),
+            Some(thread) => thread.make(make),
         };
         let kernel = call.kernel().name;
         check(name, answer, || format!("launch `{kernel}` on `{}` as {launch}", self.name))
             .map_err(|error| error.or_detail(|code| limits::broken(code, launch, function)))?;
         pending::launched(self.id, kernel);
-        self.context.note(|| Operation::Launch {
+        let by = thread.map(HostThread::id).unwrap_or_default();
+        self.context.note_by(by, || Operation::Launch {
             stream: self.id,
             kernel: call.kernel(),
             launch: *launch,
@@ -265,7 +277,7 @@ impl<'c> Stream<'c> {
 
 impl Drop for Stream<'_> {
     fn drop(&mut self) {
-        if self.kind != StreamKind::Legacy {
+        if self.kind.flags().is_some() {
             // SAFETY: made by `new`, destroyed once; the driver lets its pending work finish.
             let answer = unsafe { cuda_driver::cuStreamDestroy_v2(self.raw) };
             self.context.note(|| Operation::DestroyStream { stream: self.id });
