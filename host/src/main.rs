@@ -46,6 +46,7 @@ fn run(command: Command) -> ExitCode {
         Command::Forkjoin(options) => on_card(options),
         Command::Streams(options) => on_card(options),
         Command::Pdl(options) => on_card(options),
+        Command::Timing(options) => on_card(options),
         Command::Bench(options) => on_card(options),
     }
 }

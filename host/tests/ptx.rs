@@ -21,6 +21,7 @@ const KERNELS: &[&Kernel] = &[
     gpu::pdl::produce_stage_late::KERNEL,
     gpu::pdl::produce_stage_never::KERNEL,
     gpu::pdl::combine_stage::KERNEL,
+    gpu::timing::vec_add::KERNEL,
 ];
 
 /// The kernels that the image must have.

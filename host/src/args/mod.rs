@@ -4,6 +4,7 @@ mod bench;
 mod forkjoin;
 mod pdl;
 mod streams;
+mod timing;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -15,6 +16,7 @@ pub use bench::Bench;
 pub use forkjoin::ForkJoin;
 pub use pdl::{Pdl, Trigger};
 pub use streams::Streams;
+pub use timing::Timing;
 
 /// Lessons in CUDA concurrency, run on a card and checked.
 #[derive(Debug, Parser)]
@@ -34,6 +36,8 @@ pub enum Command {
     Streams(Streams),
     /// Programmatic dependent launch: a kernel that starts before the one ahead of it has finished
     Pdl(Pdl),
+    /// A vector addition timed with events, and four ways to time it wrong
+    Timing(Timing),
     /// Every kernel alone and the three lessons, against the card's limits
     Bench(Bench),
 }

@@ -5,6 +5,7 @@ pub mod forkjoin;
 pub mod overlap;
 pub mod pdl;
 pub mod streams;
+pub mod timing;
 
 use std::fmt;
 

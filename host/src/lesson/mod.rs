@@ -6,8 +6,9 @@ pub mod diamond;
 pub mod forkjoin;
 pub mod lanes;
 pub mod pdl;
+mod stopwatch;
 pub mod streams;
-mod timing;
+pub mod timing;
 mod watched;
 
 use serde::Serialize;

@@ -31,6 +31,7 @@ const KERNELS: &[&Kernel] = &[
     gpu::pdl::produce_stage_late::KERNEL,
     gpu::pdl::produce_stage_never::KERNEL,
     gpu::pdl::combine_stage::KERNEL,
+    gpu::timing::vec_add::KERNEL,
 ];
 
 /// The kernel's arguments.
@@ -71,6 +72,11 @@ pub unsafe fn run(name: &str, arguments: *mut *mut u64, spoiled: bool, folds_the
         "sweep_scale" => {
             let out = shared(2, 1);
             reference::streams::sweep_scale(shared(0, 1), out);
+            (out, full(100.0))
+        }
+        "vec_add" => {
+            let out = shared(3, 1);
+            reference::timing::vec_add(shared(0, 1), shared(2, 1), out);
             (out, full(100.0))
         }
         "spin_lcg" => {
