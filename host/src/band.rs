@@ -211,6 +211,7 @@ impl Rows<'_> {
         let name = match (operation(edge.wait.map_or(0, |(_, wait)| wait)), edge.buffer) {
             (_, Some(buffer)) => self.log.name(buffer),
             (Operation::Wait { event, .. }, None) => self.log.name(event.0),
+            (_, None) if edge.wait.is_none() => "time",
             _ => "",
         };
         let kind = match (edge.wait, edge.from) {

@@ -1,6 +1,7 @@
 //! What was typed. Pure: it touches no device and no file.
 
 mod bench;
+mod copies;
 mod forkjoin;
 mod pdl;
 mod streams;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
 pub use bench::Bench;
+pub use copies::Copies;
 pub use forkjoin::ForkJoin;
 pub use pdl::{Pdl, Trigger};
 pub use streams::Streams;
@@ -38,6 +40,8 @@ pub enum Command {
     Pdl(Pdl),
     /// A vector addition timed with events, and four ways to time it wrong
     Timing(Timing),
+    /// Copies of page-locked and pageable memory: when the call returns, and what runs beside what
+    Copies(Copies),
     /// Every kernel alone and the three lessons, against the card's limits
     Bench(Bench),
 }

@@ -2,6 +2,7 @@
 //! not know what kind of card it runs on.
 
 pub mod bench;
+pub mod copies;
 pub mod diamond;
 pub mod forkjoin;
 pub mod lanes;
