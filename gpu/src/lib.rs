@@ -13,3 +13,4 @@ pub mod forkjoin;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod pdl;
 pub mod streams;
+pub mod timing;

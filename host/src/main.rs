@@ -52,6 +52,8 @@ fn run(command: Command) -> ExitCode {
         Command::Pdl(options) => on_card(options),
         Command::Errors(options) => on_card(options),
         Command::Startup(options) => on_card(options),
+        Command::Timing(options) => on_card(options),
+        Command::Copies(options) => on_card(options),
         Command::Bench(options) => on_card(options),
         Command::List => {
             for (name, about) in args::lessons() {

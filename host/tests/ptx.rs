@@ -13,6 +13,7 @@ const KERNELS: &[&Kernel] = &[
     gpu::flag::wait_for_flag::KERNEL,
     gpu::flag::set_flag::KERNEL,
     gpu::errors::write_at::KERNEL,
+    gpu::clock::stamp::KERNEL,
     gpu::forkjoin::grind_fma::KERNEL,
     gpu::forkjoin::sum_four::KERNEL,
     gpu::streams::spin_lcg::KERNEL,
@@ -23,6 +24,7 @@ const KERNELS: &[&Kernel] = &[
     gpu::pdl::produce_stage_late::KERNEL,
     gpu::pdl::produce_stage_never::KERNEL,
     gpu::pdl::combine_stage::KERNEL,
+    gpu::timing::vec_add::KERNEL,
 ];
 
 /// The kernels that the image must have.
@@ -83,8 +85,8 @@ fn a_traced_twin_is_its_kernel_between_two_readings_of_the_clock() {
             && !line.starts_with("mul.lo")
     };
     for image in IMAGES {
-        for kernel in kernels(image).filter(|kernel| !["read_clock", "wait_for_flag"].contains(&kernel.name))
-        {
+        let reads_the_clock = ["read_clock", "stamp", "wait_for_flag"];
+        for kernel in kernels(image).filter(|kernel| !reads_the_clock.contains(&kernel.name)) {
             let ((_, own), (_, twin)) = (entry(image, kernel.name), entry(image, kernel.traced_name));
             let work = |body: &[&str]| body.iter().copied().filter(is_work).count();
             assert_eq!(work(&own), work(&twin), "{} for {}", kernel.name, image.arch);

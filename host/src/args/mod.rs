@@ -2,6 +2,7 @@
 
 mod bench;
 mod child;
+mod copies;
 mod default_stream;
 mod errors;
 mod forkjoin;
@@ -10,6 +11,7 @@ mod priority;
 mod startup;
 mod streams;
 mod sync;
+mod timing;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -20,6 +22,7 @@ use serde::Serialize;
 
 pub use bench::Bench;
 pub use child::{Child, Scene};
+pub use copies::Copies;
 pub use default_stream::DefaultStream;
 pub use errors::Errors;
 pub use forkjoin::ForkJoin;
@@ -28,6 +31,7 @@ pub use priority::Priority;
 pub use startup::Startup;
 pub use streams::Streams;
 pub use sync::Sync;
+pub use timing::Timing;
 
 /// Lessons in CUDA concurrency, run on a card and checked.
 #[derive(Debug, Parser)]
@@ -57,6 +61,10 @@ pub enum Command {
     Errors(Errors),
     /// What the first call, the first load and the first launch cost, against the second
     Startup(Startup),
+    /// A vector addition timed with events, and four ways to time it wrong
+    Timing(Timing),
+    /// Copies of page-locked and pageable memory: when the call returns, and what runs beside what
+    Copies(Copies),
     /// Every kernel alone and the three lessons, against the card's limits
     Bench(Bench),
     /// The lessons in the order in which to take them, with a line each

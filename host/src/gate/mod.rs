@@ -1,6 +1,7 @@
 //! Numbers -> a verdict and a sentence that gives the numbers. Pure: it measures nothing and prints nothing. What every
 //! lesson needs stands here; a lesson's own gates have a file each.
 
+pub mod copies;
 pub mod default_stream;
 pub mod errors;
 pub mod forkjoin;
@@ -10,6 +11,7 @@ pub mod priority;
 pub mod startup;
 pub mod streams;
 pub mod sync;
+pub mod timing;
 
 use std::fmt;
 

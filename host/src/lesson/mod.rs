@@ -3,6 +3,7 @@
 
 pub mod bench;
 pub mod child;
+pub mod copies;
 pub mod default_stream;
 pub mod diamond;
 pub mod errors;
@@ -13,9 +14,10 @@ pub mod lanes;
 pub mod pdl;
 pub mod priority;
 pub mod startup;
+mod stopwatch;
 pub mod streams;
 pub mod sync;
-mod timing;
+pub mod timing;
 mod watched;
 
 use serde::Serialize;

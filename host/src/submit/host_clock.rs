@@ -24,6 +24,11 @@ impl HostClock {
         })
     }
 
+    /// Milliseconds since the start.
+    pub fn elapsed_ms(mut self) -> f64 {
+        self.lap_ns() as f64 / 1e6
+    }
+
     /// Nanoseconds since the start, or since the lap before this one.
     pub fn lap_ns(&mut self) -> u64 {
         let HostClock(before) = std::mem::replace(self, HostClock::start());

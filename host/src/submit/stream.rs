@@ -111,6 +111,25 @@ impl<'c> Stream<'c> {
             return Err(Error::UnequalLengths { kernel, at: Location::caller() });
         }
         let call = self.context.to_trace(launch, call);
+        self.submit(thread, launch, &call)?;
+        let by = thread.map(HostThread::id).unwrap_or_default();
+        self.context.note_by(by, || Operation::Launch {
+            stream: self.id,
+            kernel: call.kernel(),
+            launch: *launch,
+            buffers: call.buffers().cloned().collect(),
+        });
+        self.context.check_launch(self)
+    }
+
+    /// Hands a launch to the driver.
+    #[track_caller]
+    pub(super) fn submit(
+        &self,
+        thread: Option<&HostThread<'_>>,
+        launch: &Launch,
+        call: &Call<'_>,
+    ) -> Result<(), Error> {
         let function = self.context.module().function(call.entry())?;
         let mut slots = [0; MAX_SLOTS + 1];
         slots[..call.slots().len()].copy_from_slice(call.slots());
@@ -128,14 +147,7 @@ impl<'c> Stream<'c> {
         check(name, answer, || format!("launch `{kernel}` on `{}` as {launch}", self.name))
             .map_err(|error| error.or_detail(|code| limits::broken(code, launch, function)))?;
         pending::launched(self.id, kernel);
-        let by = thread.map(HostThread::id).unwrap_or_default();
-        self.context.note_by(by, || Operation::Launch {
-            stream: self.id,
-            kernel: call.kernel(),
-            launch: *launch,
-            buffers: call.buffers().cloned().collect(),
-        });
-        self.context.check_launch(self)
+        Ok(())
     }
 
     /// Makes `event` stand for all work that is in this stream now (`cuEventRecord`). Waits that were submitted earlier
@@ -183,6 +195,7 @@ impl<'c> Stream<'c> {
     #[track_caller]
     pub fn zero<T: super::buffer::Element>(&self, buffer: &Buffer<'_, T>) -> Result<(), Error> {
         let location = buffer.location();
+        let stamps = self.stamp_start()?;
         // SAFETY: the address and the length are the buffer's own.
         let answer = unsafe {
             cuda_driver::cuMemsetD8Async(CUdeviceptr(location.address), 0, buffer.bytes(), self.raw)
@@ -193,7 +206,7 @@ impl<'c> Stream<'c> {
             buffer: location.buffer,
             bytes: buffer.bytes() as u64,
         });
-        Ok(())
+        self.stamp_end(stamps)
     }
 
     /// Copies from one buffer to another on the card (`cuMemcpyDtoDAsync`); as many bytes as the shorter of them has.
@@ -211,6 +224,7 @@ impl<'c> Stream<'c> {
     ) -> Result<(), Error> {
         let (source, target) = (from.location(), to.location());
         let bytes = from.bytes().min(to.bytes());
+        let stamps = self.stamp_start()?;
         // SAFETY: both buffers hold that many bytes.
         let answer = unsafe {
             cuda_driver::cuMemcpyDtoDAsync_v2(
@@ -229,7 +243,7 @@ impl<'c> Stream<'c> {
             to: target.buffer,
             bytes: bytes as u64,
         });
-        Ok(())
+        self.stamp_end(stamps)
     }
 
     /// Waits on the host until everything in this stream is done (`cuStreamSynchronize`).
@@ -264,6 +278,10 @@ impl<'c> Stream<'c> {
             self.context.note(|| Operation::SynchronizeStream { stream: self.id });
         }
         Ok(complete)
+    }
+
+    pub(super) fn context(&self) -> &'c Context {
+        self.context
     }
 
     pub(super) fn raw(&self) -> CUstream {
