@@ -47,6 +47,7 @@ fn run(command: Command) -> ExitCode {
         Command::Streams(options) => on_card(options),
         Command::Pdl(options) => on_card(options),
         Command::Bench(options) => on_card(options),
+        Command::Pitfalls(options) => on_card(options),
     }
 }
 

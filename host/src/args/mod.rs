@@ -3,6 +3,7 @@
 mod bench;
 mod forkjoin;
 mod pdl;
+mod pitfalls;
 mod streams;
 
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use serde::Serialize;
 pub use bench::Bench;
 pub use forkjoin::ForkJoin;
 pub use pdl::{Pdl, Trigger};
+pub use pitfalls::Pitfalls;
 pub use streams::Streams;
 
 /// Lessons in CUDA concurrency, run on a card and checked.
@@ -36,6 +38,8 @@ pub enum Command {
     Pdl(Pdl),
     /// Every kernel alone and the three lessons, against the card's limits
     Bench(Bench),
+    /// Small programs in which an order is missing or in the way, each beside its repaired twin
+    Pitfalls(Pitfalls),
 }
 
 /// What every lesson takes.

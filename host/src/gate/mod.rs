@@ -4,6 +4,7 @@
 pub mod forkjoin;
 pub mod overlap;
 pub mod pdl;
+pub mod pitfalls;
 pub mod streams;
 
 use std::fmt;

@@ -6,6 +6,8 @@ pub mod diamond;
 pub mod forkjoin;
 pub mod lanes;
 pub mod pdl;
+pub mod pitfalls;
+pub mod rig;
 pub mod streams;
 mod timing;
 mod watched;
