@@ -8,6 +8,7 @@ pub mod args;
 pub mod band;
 pub mod compare;
 pub mod draft;
+pub mod exercise;
 pub mod gate;
 pub mod kernels;
 pub mod lesson;

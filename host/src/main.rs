@@ -6,8 +6,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use host::args::{Cli, Command, Common, Form, Repeat};
+use host::args::{self, Action, Cli, Command, Common, Form, Repeat};
 use host::draft::Draft;
+use host::exercise;
 use host::lesson::{Lesson, Outcome};
 use host::report::{self, Report};
 use host::submit::{Context, Error, open_driver};
@@ -48,7 +49,21 @@ fn run(command: Command) -> ExitCode {
         Command::Pdl(options) => on_card(options),
         Command::Bench(options) => on_card(options),
         Command::Pitfalls(options) => on_card(options),
+        Command::Exercise(args::Exercise { action: Action::Check(options) }) => on_card(options),
+        Command::Exercise(args::Exercise { action }) => tell(action),
     }
+}
+
+/// What an exercise says without a card.
+fn tell(action: Action) -> ExitCode {
+    match exercise::tell(&action) {
+        Ok(text) => Report::new(false).say(text.trim_end()),
+        Err(refusal) => {
+            report::error(refusal);
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// Opens the card, runs the lesson, writes its timeline and its document where they were asked for, and says what failed.

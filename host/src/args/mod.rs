@@ -1,6 +1,7 @@
 //! What was typed. Pure: it touches no device and no file.
 
 mod bench;
+mod exercise;
 mod forkjoin;
 mod pdl;
 mod pitfalls;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
 pub use bench::Bench;
+pub use exercise::{Action, Check, Exercise, Name};
 pub use forkjoin::ForkJoin;
 pub use pdl::{Pdl, Trigger};
 pub use pitfalls::Pitfalls;
@@ -40,6 +42,8 @@ pub enum Command {
     Bench(Bench),
     /// Small programs in which an order is missing or in the way, each beside its repaired twin
     Pitfalls(Pitfalls),
+    /// The exercises: files that you edit, and that are checked
+    Exercise(Exercise),
 }
 
 /// What every lesson takes.

@@ -1,6 +1,7 @@
 //! Numbers -> a verdict and a sentence that gives the numbers. Pure: it measures nothing and prints nothing. What every
 //! lesson needs stands here; a lesson's own gates have a file each.
 
+pub mod exercise;
 pub mod forkjoin;
 pub mod overlap;
 pub mod pdl;

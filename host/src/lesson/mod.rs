@@ -9,8 +9,8 @@ pub mod pdl;
 pub mod pitfalls;
 pub mod rig;
 pub mod streams;
-mod timing;
-mod watched;
+pub(crate) mod timing;
+pub(crate) mod watched;
 
 use serde::Serialize;
 use timeline::model::Timeline;
@@ -71,7 +71,7 @@ impl Setting {
         Setting { card: context.card().clone(), kernels }
     }
 
-    fn say(&self, report: Report) {
+    pub(crate) fn say(&self, report: Report) {
         report.say(format!("card: {}", self.card));
         let Kernels { arch, ptx_version: (major, minor), .. } = self.kernels;
         report.say(format!("kernels: Rust, compiled to PTX {major}.{minor} for {arch}"));
@@ -85,7 +85,7 @@ pub struct Gates(Vec<Gate>);
 
 impl Gates {
     /// Says what a gate decided, keeps it, and returns whether the lesson goes on. A failure is said in any case.
-    fn hold(&mut self, gate: Gate, report: Report) -> bool {
+    pub(crate) fn hold(&mut self, gate: Gate, report: Report) -> bool {
         if gate.verdict == Verdict::Fail {
             report.loud().say(&gate)
         } else {
@@ -97,7 +97,7 @@ impl Gates {
     }
 
     /// The same for a gate about overlap: where the card was told not to overlap anything, a failure says nothing.
-    fn hold_overlap(&mut self, gate: Gate, context: &Context, report: Report) -> bool {
+    pub(crate) fn hold_overlap(&mut self, gate: Gate, context: &Context, report: Report) -> bool {
         let gate = match gate.verdict {
             Verdict::Fail if !context.overlaps() => {
                 Gate::not_gated(format!("{}, as it must be where everything runs late", gate.sentence))
@@ -108,7 +108,7 @@ impl Gates {
     }
 
     /// Whether none has failed.
-    fn passed(&self) -> bool {
+    pub(crate) fn passed(&self) -> bool {
         self.0.iter().all(|gate| gate.verdict != Verdict::Fail)
     }
 }

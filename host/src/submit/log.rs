@@ -160,7 +160,9 @@ impl Operation {
             | Operation::Record { stream, .. }
             | Operation::Wait { stream, .. }
             | Operation::Copy { stream, .. }
-            | Operation::Fill { stream, .. } => Some(*stream),
+            | Operation::Fill { stream, .. }
+            | Operation::CopyFromPinned { stream, .. }
+            | Operation::CopyToPinned { stream, .. } => Some(*stream),
             _ => None,
         }
     }
@@ -173,6 +175,25 @@ pub struct Entry {
     pub operation: Operation,
     /// The line of the program that did.
     pub at: &'static Location<'static>,
+}
+
+impl Entry {
+    /// The program's file, from the root. The compiler leaves `a/../b` in the path of a module that says where its file is.
+    pub fn file(&self) -> String {
+        let mut parts: Vec<&str> = Vec::new();
+        for part in self.at.file().split('/') {
+            match part {
+                ".." if parts.last().is_some_and(|last| *last != "..") => _ = parts.pop(),
+                _ => parts.push(part),
+            }
+        }
+        parts.join("/")
+    }
+
+    /// File and line, as messages have them.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.file(), self.at.line())
+    }
 }
 
 /// What is noted while a submission runs.
