@@ -1,4 +1,4 @@
-//! The kernel that looks at the card's own clock.
+//! The kernels that look at the card's own clock.
 
 use cuda_std::{kernel, sense, thread};
 
@@ -20,5 +20,13 @@ pub fn read_clock(out: &mut [u64]) {
             }
         }
         last = *reading;
+    }
+}
+
+/// One reading of the card's clock (`%globaltimer`), into the first element. One thread.
+#[kernel]
+pub fn stamp(out: &mut [u64]) {
+    if let (0, Some(reading)) = (thread::index_1d(), out.first_mut()) {
+        *reading = sense::global_timer();
     }
 }

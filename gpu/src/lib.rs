@@ -11,3 +11,4 @@ pub mod forkjoin;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod pdl;
 pub mod streams;
+pub mod timing;

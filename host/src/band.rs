@@ -1,5 +1,8 @@
 //! A traced submission, translated for `timeline`: what ran when and where, and the edges between. It touches no device and
 //! draws nothing.
+//!
+//! A copy is traced from its turn in its stream, and an engine takes the copies of one direction over the bus one after the
+//! other. So it is drawn from when the copy before it in its direction had ended, and says how long it waited till then.
 
 use std::collections::HashMap;
 
@@ -9,7 +12,14 @@ use timeline::model::{Band, Block, Edge, EdgeKind, End, Range, Slice, Stream};
 use crate::gate::overlap::Interval;
 use crate::order::{self, edges};
 use crate::report::thousands;
-use crate::submit::{Launch, Log, Operation, StreamId, StreamKind, Trace, TracedLaunch, Warp};
+use crate::submit::{
+    Launch, Log, Operation, StreamId, StreamKind, Trace, TracedLaunch, TracedTransfer, Warp,
+};
+
+/// What a slice of a copy from the host is called.
+pub const TO_DEVICE: &str = "copy to device";
+/// What one of a copy to the host is called.
+pub const TO_HOST: &str = "copy to host";
 
 /// The band of a submission, without a caption. The edges that are missing in it are looked for when `order` is.
 pub fn band(trace: &Trace, name: &str, sms: u32, order: bool) -> Band {
@@ -17,11 +27,19 @@ pub fn band(trace: &Trace, name: &str, sms: u32, order: bool) -> Band {
     for entry in &trace.log.entries {
         rows.stream_of(&entry.operation);
     }
-    let zero_ns = trace.launches.iter().flat_map(|launch| &launch.warps).map(|warp| warp.start_ns).min();
+    let warps = trace.launches.iter().flat_map(|launch| &launch.warps);
+    let starts = warps.map(|warp| warp.start_ns).chain(trace.transfers.iter().map(|copy| copy.start_ns));
+    let zero_ns = starts.min().unwrap_or(0);
+    let kernels = trace.launches.iter().map(|launch| (launch.operation, rows.slice(launch, zero_ns)));
+    let mut ran: Vec<(usize, Option<Slice>)> = kernels.collect();
+    for (transfer, waited_ns) in by_engine(trace) {
+        ran.push((transfer.operation, rows.transfer(&transfer, waited_ns, zero_ns)));
+    }
+    ran.sort_by_key(|(operation, _)| *operation);
     let mut slices = Vec::new();
-    for launch in &trace.launches {
-        if let Some(slice) = rows.slice(launch, zero_ns.unwrap_or(0)) {
-            rows.slices.insert(launch.operation, slices.len());
+    for (operation, slice) in ran {
+        if let Some(slice) = slice {
+            rows.slices.insert(operation, slices.len());
             slices.push(slice);
         }
     }
@@ -45,7 +63,7 @@ pub fn band(trace: &Trace, name: &str, sms: u32, order: bool) -> Band {
     }
 }
 
-/// When each kernel ran, in the order of submission.
+/// When each kernel, copy and fill ran, in the order of submission.
 pub fn intervals(band: &Band) -> Vec<Interval> {
     let interval = |slice: &Slice| Interval { start_ns: slice.start_ns, end_ns: slice.end_ns };
     band.slices.iter().map(interval).collect()
@@ -55,6 +73,30 @@ pub fn intervals(band: &Band) -> Vec<Interval> {
 pub fn block_intervals(band: &Band) -> Vec<Interval> {
     let interval = |block: &Block| Interval { start_ns: block.start_ns, end_ns: block.end_ns };
     band.slices.iter().flat_map(|slice| &slice.blocks).map(interval).collect()
+}
+
+/// The same for those slices of which `which` says so, by their names.
+pub fn intervals_of(band: &Band, which: impl Fn(&str) -> bool) -> Vec<Interval> {
+    let of = band.slices.iter().filter(|slice| which(&slice.name));
+    of.map(|slice| Interval { start_ns: slice.start_ns, end_ns: slice.end_ns }).collect()
+}
+
+/// The copies and fills, each from when its engine was free, with how long it waited for that.
+fn by_engine(trace: &Trace) -> Vec<(TracedTransfer, u64)> {
+    let mut transfers = trace.transfers.clone();
+    transfers.sort_by_key(|transfer| transfer.end_ns);
+    let mut free_ns = [0; 2];
+    let on_its_engine = |transfer: TracedTransfer| {
+        let engine = match trace.log.entries.get(transfer.operation).map(|entry| &entry.operation) {
+            Some(Operation::AsyncCopyToDevice { .. }) => &mut free_ns[0],
+            Some(Operation::AsyncCopyToHost { .. }) => &mut free_ns[1],
+            _ => return (transfer, 0),
+        };
+        let start_ns = transfer.start_ns.max(*engine).min(transfer.end_ns);
+        *engine = transfer.end_ns;
+        (TracedTransfer { start_ns, ..transfer }, start_ns - transfer.start_ns)
+    };
+    transfers.into_iter().map(on_its_engine).collect()
 }
 
 /// Where the operations of a log are drawn.
@@ -116,12 +158,45 @@ impl Rows<'_> {
             name: kernel.name.to_owned(),
             start_ns: blocks.iter().map(|block| block.start_ns).min()?,
             end_ns: blocks.iter().map(|block| block.end_ns).max()?,
-            details: details
-                .into_iter()
-                .filter(|(_, answer)| !answer.is_empty())
-                .map(|(word, answer)| (word.to_owned(), answer))
-                .collect(),
+            details: answered(details),
             blocks,
+            stream: self.stream_of(&entry.operation)?,
+        })
+    }
+
+    /// None of an operation that is no copy and no fill.
+    fn transfer(&mut self, ran: &TracedTransfer, waited_ns: u64, zero_ns: u64) -> Option<Slice> {
+        let entry = self.log.entries.get(ran.operation)?;
+        let (name, from, to, bytes) = match &entry.operation {
+            Operation::AsyncCopyToDevice { from, to, bytes, .. } => {
+                (TO_DEVICE, Some(*from), *to, bytes.end - bytes.start)
+            }
+            Operation::AsyncCopyToHost { from, to, bytes, .. } => {
+                (TO_HOST, Some(*from), *to, bytes.end - bytes.start)
+            }
+            Operation::Copy { from, to, bytes, .. } => ("copy", Some(*from), *to, *bytes),
+            Operation::Fill { buffer, bytes, .. } => ("fill", None, *buffer, *bytes),
+            _ => return None,
+        };
+        let details = [
+            ("bytes", thousands(bytes)),
+            ("at", format!("{}:{}", entry.at.file(), entry.at.line())),
+            ("reads", from.map_or_else(String::new, |from| self.log.name(from).to_owned())),
+            ("writes", self.log.name(to).to_owned()),
+            (
+                "waited for its engine",
+                match waited_ns {
+                    0 => String::new(),
+                    waited_ns => format!("{:.1} us", waited_ns as f64 / 1e3),
+                },
+            ),
+        ];
+        Some(Slice {
+            name: name.to_owned(),
+            start_ns: ran.start_ns.saturating_sub(zero_ns),
+            end_ns: ran.end_ns.saturating_sub(zero_ns),
+            details: answered(details),
+            blocks: Vec::new(),
             stream: self.stream_of(&entry.operation)?,
         })
     }
@@ -136,6 +211,7 @@ impl Rows<'_> {
         let name = match (operation(edge.wait.map_or(0, |(_, wait)| wait)), edge.buffer) {
             (_, Some(buffer)) => self.log.name(buffer),
             (Operation::Wait { event, .. }, None) => self.log.name(event.0),
+            (_, None) if edge.wait.is_none() => "time",
             _ => "",
         };
         let kind = match (edge.wait, edge.from) {
@@ -151,6 +227,12 @@ impl Rows<'_> {
         let (from, to) = (end(from, edge.from)?, end(to, edge.to)?);
         Some(Edge { kind, name, from, to, words: edge.words.clone() })
     }
+}
+
+/// The details that have an answer.
+fn answered<const N: usize>(details: [(&str, String); N]) -> Vec<(String, String)> {
+    let answered = details.into_iter().filter(|(_, answer)| !answer.is_empty());
+    answered.map(|(word, answer)| (word.to_owned(), answer)).collect()
 }
 
 fn block(warps: &[Warp], zero_ns: u64) -> Option<Block> {

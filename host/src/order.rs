@@ -227,20 +227,20 @@ impl Names<'_> {
                 to: self.span(*buffer, 0..*bytes),
                 is_async: false,
             }),
-            Operation::CopyFromPinned { stream, from, to, bytes } => Action::Copy(program::Copy {
+            Operation::AsyncCopyToDevice { stream, from, pinned, to, bytes } => Action::Copy(program::Copy {
                 stream: program::StreamId(stream.0),
-                from: self.pinned(*from, *bytes),
-                to: self.span(*to, 0..*bytes),
+                from: self.on_host(*from, *pinned, bytes.clone()),
+                to: self.span(*to, bytes.clone()),
                 is_async: true,
             }),
-            Operation::CopyToPinned { stream, from, to, bytes } => Action::Copy(program::Copy {
+            Operation::AsyncCopyToHost { stream, from, to, pinned, bytes } => Action::Copy(program::Copy {
                 stream: program::StreamId(stream.0),
-                from: self.span(*from, 0..*bytes),
-                to: self.pinned(*to, *bytes),
+                from: self.span(*from, bytes.clone()),
+                to: self.on_host(*to, *pinned, bytes.clone()),
                 is_async: true,
             }),
-            Operation::Host { buffer, access, bytes } => Action::Host {
-                span: self.pinned(*buffer, *bytes),
+            Operation::Host { buffer, pinned, access, bytes } => Action::Host {
+                span: self.on_host(*buffer, *pinned, 0..*bytes),
                 mode: if *access == Access::Read { Mode::Read } else { Mode::Write },
             },
             Operation::Elapsed { start, stop } => Action::Elapsed {
@@ -280,8 +280,8 @@ impl Names<'_> {
         self.memory(buffer, Memory::Device, bytes)
     }
 
-    fn pinned(&mut self, memory: u64, bytes: u64) -> Span {
-        self.memory(memory, Memory::Pinned, 0..bytes)
+    fn on_host(&mut self, buffer: u64, pinned: bool, bytes: std::ops::Range<u64>) -> Span {
+        self.memory(buffer, if pinned { Memory::Pinned } else { Memory::Pageable }, bytes)
     }
 
     fn memory(&mut self, buffer: u64, memory: Memory, bytes: std::ops::Range<u64>) -> Span {

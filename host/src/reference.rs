@@ -12,6 +12,7 @@
 
 pub mod pdl;
 pub mod streams;
+pub mod timing;
 
 use multiversion::{multiversion, target::match_target};
 use rayon::prelude::*;

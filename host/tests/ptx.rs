@@ -10,6 +10,7 @@ use host::kernels::{IMAGES, Image};
 /// Every kernel of the crate `gpu`.
 const KERNELS: &[&Kernel] = &[
     gpu::clock::read_clock::KERNEL,
+    gpu::clock::stamp::KERNEL,
     gpu::forkjoin::grind_fma::KERNEL,
     gpu::forkjoin::sum_four::KERNEL,
     gpu::streams::spin_lcg::KERNEL,
@@ -20,6 +21,7 @@ const KERNELS: &[&Kernel] = &[
     gpu::pdl::produce_stage_late::KERNEL,
     gpu::pdl::produce_stage_never::KERNEL,
     gpu::pdl::combine_stage::KERNEL,
+    gpu::timing::vec_add::KERNEL,
 ];
 
 /// The kernels that the image must have.
@@ -80,7 +82,7 @@ fn a_traced_twin_is_its_kernel_between_two_readings_of_the_clock() {
             && !line.starts_with("mul.lo")
     };
     for image in IMAGES {
-        for kernel in kernels(image).filter(|kernel| kernel.name != "read_clock") {
+        for kernel in kernels(image).filter(|kernel| !["read_clock", "stamp"].contains(&kernel.name)) {
             let ((_, own), (_, twin)) = (entry(image, kernel.name), entry(image, kernel.traced_name));
             let work = |body: &[&str]| body.iter().copied().filter(is_work).count();
             assert_eq!(work(&own), work(&twin), "{} for {}", kernel.name, image.arch);

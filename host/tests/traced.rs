@@ -11,7 +11,9 @@ use host::args::{Cli, Command, ForkJoin};
 use host::band::band;
 use host::kernels::IMAGES;
 use host::lesson::diamond::Diamond;
-use host::submit::{Buffer, Context, Error, Launch, Operation, Stream, StreamKind, Trace, open_driver};
+use host::submit::{
+    Buffer, Context, Error, Event, Launch, Operation, Pinned, Stream, StreamKind, Trace, open_driver,
+};
 use support::driver::{self, Driver};
 use timeline::model::EdgeKind;
 
@@ -68,7 +70,7 @@ fn a_traced_run_gives_the_same_bits_and_submits_the_same_operations() {
 fn every_warp_of_every_launch_started_before_it_ended_on_a_multiprocessor_of_the_card() {
     for submit in ORDERS {
         on_virtual(SMALL, |context, diamond| {
-            let Trace { log, launches } = context.traced(0, || submit(diamond)).unwrap();
+            let Trace { log, launches, transfers } = context.traced(0, || submit(diamond)).unwrap();
             let all = log.entries.iter().enumerate().filter_map(|(at, entry)| match &entry.operation {
                 Operation::Launch { launch, .. } => Some((at, launch.grid.0 * launch.block.0.div_ceil(32))),
                 _ => None,
@@ -79,6 +81,7 @@ fn every_warp_of_every_launch_started_before_it_ended_on_a_multiprocessor_of_the
             assert!(warps.iter().all(|warp| 0 < warp.start_ns && warp.start_ns <= warp.end_ns));
             assert!(warps.iter().all(|warp| warp.sm < context.card().sms));
             assert!(launches.iter().all(|launch| launch.warps_per_block == 8));
+            assert_eq!(transfers, []);
         });
     }
 }
@@ -186,4 +189,136 @@ fn a_band_has_each_wait_as_an_edge_from_what_it_covers_to_what_waits() {
     let missing = branches.map(|j| format!("Missing mid s0 to s{j} 0 {j}"));
     assert_eq!(edges, empty.chain(join).chain(missing).collect::<Vec<_>>());
     assert_eq!(ranges, [range("broken-order", &[0, 1, 2, 3, 4, 5])]);
+}
+
+/// 4 MiB a copy: 76 us over the bus of the virtual H200.
+const COPIED: usize = 1 << 20;
+
+/// Two streams with every kind of copy and fill, a kernel, and an event between copies.
+struct Copies<'c> {
+    streams: [Stream<'c>; 2],
+    from: Pinned<'c, f32>,
+    to: [Buffer<'c, f32>; 2],
+    back: Pinned<'c, f32>,
+    copied: Event<'c>,
+}
+
+impl<'c> Copies<'c> {
+    fn new(context: &'c Context) -> Self {
+        let stream = |name| Stream::new(context, name, StreamKind::NonBlocking).unwrap();
+        let buffer = |name| Buffer::new(context, name, COPIED).unwrap();
+        Copies {
+            streams: [stream("s0"), stream("s1")],
+            from: Pinned::new(context, "from", COPIED).unwrap(),
+            to: [buffer("x"), buffer("y")],
+            back: Pinned::new(context, "back", COPIED).unwrap(),
+            copied: Event::ordering(context, "copied").unwrap(),
+        }
+    }
+
+    fn submit(&self) -> Result<(), Error> {
+        let ([s0, s1], [x, y]) = (&self.streams, &self.to);
+        s0.zero(x)?;
+        s0.copy_to_device(&self.from, x)?;
+        s1.copy_part_to_device(&self.from, y, COPIED / 2..COPIED)?;
+        s0.launch(&Launch::new(64, 256), gpu::streams::sweep_add(x, x))?;
+        s0.record(&self.copied)?;
+        s1.wait(&self.copied)?;
+        s1.copy(x, y)?;
+        s1.copy_part_to_host(y, &self.back, 7..COPIED)
+    }
+}
+
+#[test]
+fn copies_and_fills_are_slices_with_their_edges_and_the_log_has_nothing_of_the_clock() {
+    on_virtual(SMALL, |context, _| {
+        let copies = Copies::new(context);
+        copies.from.write(&[1.0; COPIED]);
+        let plain = context.logged(|| copies.submit()).unwrap();
+        context.synchronize().unwrap();
+        let want = copies.back.read();
+        copies.back.write(&[0.0; COPIED]);
+        let trace = context.traced(0, || copies.submit()).unwrap();
+        assert_eq!((copies.back.read(), want[6..8].to_vec()), (want, vec![0.0, 2.0]));
+        assert_eq!(trace.log.to_string(), plain.to_string());
+
+        let band = band(&trace, "", context.card().sms, true);
+        let names: Vec<_> = band.slices.iter().map(|slice| slice.name.as_str()).collect();
+        let all = ["fill", "copy to device", "copy to device", "sweep_add", "copy", "copy to host"];
+        assert_eq!(names, all);
+        assert!(band.slices.iter().all(|slice| slice.blocks.is_empty() == (slice.name != "sweep_add")));
+        // Within a stream, and over the edge, each starts when the one before has ended.
+        for (earlier, later) in [(0, 1), (1, 3), (2, 4), (3, 4), (4, 5)] {
+            let (earlier, later) = (&band.slices[earlier], &band.slices[later]);
+            assert!(earlier.end_ns <= later.start_ns, "{} {}", earlier.name, later.name);
+        }
+        let edges: Vec<_> =
+            band.edges.iter().map(|edge| (edge.kind, edge.from.slice, edge.to.slice)).collect();
+        assert_eq!(edges, [(EdgeKind::Event, Some(3), Some(4))]);
+        assert!(band.slices[5].details.contains(&("bytes".to_owned(), "4,194,276".to_owned())));
+    });
+}
+
+#[test]
+fn a_copy_takes_what_its_bytes_take_and_not_what_it_waits_for_its_engine() {
+    on_virtual(SMALL, |context, _| {
+        let copies = Copies::new(context);
+        let ([s0, s1], [x, y]) = (&copies.streams, &copies.to);
+        let submit = || {
+            s0.copy_to_device(&copies.from, x)?;
+            s1.copy_to_device(&copies.from, y)
+        };
+        let trace = context.traced(0, submit).unwrap();
+        let [one, other] = trace.transfers[..] else { panic!("{:?}", trace.transfers) };
+        assert!(other.start_ns < one.end_ns, "both had their turn: {one:?} {other:?}");
+        let band = band(&trace, "", context.card().sms, true);
+        for slice in &band.slices {
+            let took_ns = slice.end_ns - slice.start_ns;
+            assert!((76_000..90_000).contains(&took_ns), "{took_ns} ns for 4 MiB at 55 GB/s");
+        }
+        assert_eq!(band.slices[1].start_ns, band.slices[0].end_ns);
+        let waited =
+            |slice: usize| band.slices[slice].details.iter().any(|(word, _)| word.contains("waited"));
+        assert_eq!([waited(0), waited(1)], [false, true]);
+    });
+}
+
+#[test]
+fn a_missing_edge_between_copies_is_drawn_between_them() {
+    on_virtual(SMALL, |context, _| {
+        let copies = Copies::new(context);
+        let ([s0, s1], [x, _]) = (&copies.streams, &copies.to);
+        let submit = || {
+            s0.copy_to_device(&copies.from, x)?;
+            s1.copy_to_host(x, &copies.back)
+        };
+        let band = band(&context.traced(0, submit).unwrap(), "", context.card().sms, true);
+        let edges: Vec<_> = band.edges.iter().map(|edge| (edge.kind, edge.from, edge.to)).collect();
+        let end = |at| timeline::model::End { stream: at, slice: Some(at) };
+        assert_eq!(edges, [(EdgeKind::Missing, end(0), end(1))]);
+    });
+}
+
+#[test]
+fn the_clock_is_read_around_a_copy_only_where_a_run_is_traced() {
+    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
+    let launches = |traced: bool| {
+        let (_, driver) = driver::with(Driver::new(), || {
+            let context = Context::open(0, IMAGES).unwrap();
+            {
+                let stream = Stream::new(&context, "s", StreamKind::Blocking).unwrap();
+                let out = Buffer::<u32>::new(&context, "out", 64).unwrap();
+                let submit = || stream.zero(&out);
+                match traced {
+                    true => drop(context.traced(0, submit).unwrap()),
+                    false => drop(context.logged(submit).unwrap()),
+                }
+            }
+            assert!(context.finish().is_empty());
+        });
+        driver.calls.iter().filter(|call| call.starts_with("cuLaunchKernel")).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(launches(false), [""; 0]);
+    // As urgent as can be: the attribute of a launch's priority.
+    assert_eq!(launches(true), ["cuLaunchKernelEx 1x1 8=-5"; 2]);
 }

@@ -1,11 +1,13 @@
 //! What was typed. Pure: it touches no device and no file.
 
 mod bench;
+mod copies;
 mod exercise;
 mod forkjoin;
 mod pdl;
 mod pitfalls;
 mod streams;
+mod timing;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -14,11 +16,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
 pub use bench::Bench;
+pub use copies::Copies;
 pub use exercise::{Action, Check, Exercise, Name};
 pub use forkjoin::ForkJoin;
 pub use pdl::{Pdl, Trigger};
 pub use pitfalls::Pitfalls;
 pub use streams::Streams;
+pub use timing::Timing;
 
 /// Lessons in CUDA concurrency, run on a card and checked.
 #[derive(Debug, Parser)]
@@ -38,6 +42,10 @@ pub enum Command {
     Streams(Streams),
     /// Programmatic dependent launch: a kernel that starts before the one ahead of it has finished
     Pdl(Pdl),
+    /// A vector addition timed with events, and four ways to time it wrong
+    Timing(Timing),
+    /// Copies of page-locked and pageable memory: when the call returns, and what runs beside what
+    Copies(Copies),
     /// Every kernel alone and the three lessons, against the card's limits
     Bench(Bench),
     /// Small programs in which an order is missing or in the way, each beside its repaired twin

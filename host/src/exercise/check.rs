@@ -13,7 +13,7 @@ use crate::band::intervals;
 use crate::gate::Gate;
 use crate::gate::exercise::{self as gates, Depth};
 use crate::gate::overlap::Interval;
-use crate::lesson::timing::time_drained;
+use crate::lesson::stopwatch::time_drained;
 use crate::lesson::watched::Watched;
 use crate::lesson::{Gates, Outcome, Setting};
 use crate::measure::Statistics;
@@ -209,8 +209,8 @@ fn undone(parts: &[Part], log: &Log) -> Vec<String> {
                 buffers.iter().filter(|one| one.access == Access::Write).map(|one| one.buffer).collect()
             }
             Operation::Copy { to, .. }
-            | Operation::CopyFromPinned { to, .. }
-            | Operation::CopyToPinned { to, .. } => vec![*to],
+            | Operation::AsyncCopyToDevice { to, .. }
+            | Operation::AsyncCopyToHost { to, .. } => vec![*to],
             _ => Vec::new(),
         };
         memory.iter().for_each(|memory| *written.entry(log.name(*memory)).or_default() += 1);
@@ -257,7 +257,7 @@ fn chain(log: &Log, path: &CriticalPath) -> String {
             Operation::Launch { buffers, .. } => {
                 buffers.iter().find(|one| one.access == Access::Write).map(|one| one.buffer)
             }
-            Operation::CopyFromPinned { to, .. } | Operation::CopyToPinned { to, .. } => Some(*to),
+            Operation::AsyncCopyToDevice { to, .. } | Operation::AsyncCopyToHost { to, .. } => Some(*to),
             _ => None,
         };
         format!("`{}` on `{}`", memory.map_or("?", |memory| log.name(memory)), on(at))

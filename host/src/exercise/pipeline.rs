@@ -179,8 +179,8 @@ impl super::Lab for Lab<'_> {
 
     fn prediction(&self) -> Prediction {
         let units = |operation: &Operation| {
-            use Operation::{CopyFromPinned, CopyToPinned, Launch};
-            u64::from(matches!(operation, Launch { .. } | CopyFromPinned { .. } | CopyToPinned { .. }))
+            use Operation::{AsyncCopyToDevice, AsyncCopyToHost, Launch};
+            u64::from(matches!(operation, Launch { .. } | AsyncCopyToDevice { .. } | AsyncCopyToHost { .. }))
         };
         let serial_depth = 3 * CHUNKS as u64;
         Prediction { unit: "copies and kernels", depth: serial_depth / SLOTS as u64, serial_depth, units }

@@ -1,12 +1,14 @@
 //! Numbers -> a verdict and a sentence that gives the numbers. Pure: it measures nothing and prints nothing. What every
 //! lesson needs stands here; a lesson's own gates have a file each.
 
+pub mod copies;
 pub mod exercise;
 pub mod forkjoin;
 pub mod overlap;
 pub mod pdl;
 pub mod pitfalls;
 pub mod streams;
+pub mod timing;
 
 use std::fmt;
 

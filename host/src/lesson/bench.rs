@@ -7,7 +7,7 @@ use serde::Serialize;
 use timeline::model::Timeline;
 
 use super::diamond::{A, THREADS, UPSTREAM_B};
-use super::timing::time;
+use super::stopwatch::time;
 use super::{Lesson, Outcome, Setting, forkjoin, lanes, pdl, streams};
 use crate::args::{self, Repeat};
 use crate::measure::Statistics;

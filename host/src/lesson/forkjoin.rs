@@ -11,7 +11,7 @@ use serde::Serialize;
 use timeline::model::{Band, Timeline};
 
 use super::diamond::{A, Diamond, THREADS, UPSTREAM_B, branch_b};
-use super::timing::time;
+use super::stopwatch::time;
 use super::watched::Watched;
 use super::{Gates, Lesson, Outcome, Setting};
 use crate::args;

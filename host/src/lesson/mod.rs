@@ -2,14 +2,16 @@
 //! not know what kind of card it runs on.
 
 pub mod bench;
+pub mod copies;
 pub mod diamond;
 pub mod forkjoin;
 pub mod lanes;
 pub mod pdl;
 pub mod pitfalls;
 pub mod rig;
+pub(crate) mod stopwatch;
 pub mod streams;
-pub(crate) mod timing;
+pub mod timing;
 pub(crate) mod watched;
 
 use serde::Serialize;

@@ -21,7 +21,7 @@ use crate::compare::compare;
 use crate::gate::overlap::Interval;
 use crate::gate::pdl::bit_identical;
 use crate::gate::{Gate, correctness};
-use crate::lesson::timing::time;
+use crate::lesson::stopwatch::time;
 use crate::measure::Statistics;
 use crate::reference::pdl::pair;
 use crate::report::{Report, thousands};

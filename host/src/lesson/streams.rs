@@ -11,7 +11,7 @@ use serde::Serialize;
 use timeline::model::{Band, Timeline};
 
 use super::lanes::{Lanes, Plan, SMALL_BLOCKS, THREADS, WAVES};
-use super::timing::time_drained;
+use super::stopwatch::time_drained;
 use super::watched::Watched;
 use super::{Gates, Lesson, Outcome, Setting};
 use crate::args;

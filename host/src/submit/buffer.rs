@@ -1,6 +1,7 @@
 //! Device memory that the program owns.
 
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::panic::Location;
 
 use cuda_driver::{CUdeviceptr, CuResult};
@@ -143,7 +144,14 @@ impl<'c, T: Element> Buffer<'c, T> {
 
     /// The first `elements` elements, or all when there are fewer.
     pub fn first(&self, elements: usize) -> View<'_, T> {
-        View { buffer: self, elements: elements.min(self.memory.len()) }
+        self.part(0..elements)
+    }
+
+    /// These elements, as far as there are so many.
+    pub fn part(&self, elements: Range<usize>) -> View<'_, T> {
+        let end = elements.end.min(self.memory.len());
+        let start = elements.start.min(end);
+        View { buffer: self, start, elements: end - start }
     }
 
     fn address(&self) -> CUdeviceptr {
@@ -164,16 +172,24 @@ unsafe impl<T: Element> DeviceMemory<T> for Buffer<'_, T> {
     }
 }
 
-/// The first elements of a buffer, for a kernel that shall reach no more.
+/// A part of a buffer, for a kernel that shall reach no more.
 pub struct View<'b, T: Element> {
     buffer: &'b Buffer<'b, T>,
+    start: usize,
     elements: usize,
 }
 
 // SAFETY: the elements are the buffer's, and the view borrows it.
 unsafe impl<T: Element> DeviceMemory<T> for View<'_, T> {
     fn location(&self) -> DeviceLocation {
-        DeviceLocation { elements: self.elements, ..self.buffer.location() }
+        let whole = self.buffer.location();
+        let offset_bytes = (self.start * size_of::<T>()) as u64;
+        DeviceLocation {
+            address: whole.address + offset_bytes,
+            offset_bytes,
+            elements: self.elements,
+            ..whole
+        }
     }
 }
 

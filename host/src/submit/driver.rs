@@ -1,5 +1,7 @@
 //! Which functions fill the driver's table: the machine's, or a virtual card's. The one place that knows both.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use cust::CudaFlags;
 use cust::device::Device as CustDevice;
 use virtual_gpu::card::{Card as VirtualCard, H200, T4};
@@ -8,6 +10,9 @@ use virtual_gpu::driver::{self, Options};
 
 use super::Error;
 use crate::args::{Common, Device, Model, Schedule};
+
+/// Whether the table is filled with a virtual card's functions.
+static IS_VIRTUAL: AtomicBool = AtomicBool::new(false);
 
 /// What was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +54,7 @@ fn open_library() -> Result<(), Error> {
     let library = cuda_driver::Library::open()?;
     // SAFETY: the functions are those of the machine's driver, whose library stays open until the process ends.
     unsafe { cuda_driver::fill(|symbol| library.resolve(symbol)) };
+    IS_VIRTUAL.store(false, Ordering::Relaxed);
     Ok(())
 }
 
@@ -73,7 +79,13 @@ fn open_virtual(model: Model, asked: &Common, reason: Option<String>) -> Opened 
     driver::install(card, options);
     // SAFETY: the virtual card's functions have the signatures and the behaviour of the driver's, and live for ever.
     unsafe { cuda_driver::fill(driver::resolve) };
+    IS_VIRTUAL.store(true, Ordering::Relaxed);
     Opened { ordinal: 0, is_virtual: true, overlaps: asked.schedule == Schedule::Card, reason }
+}
+
+/// The time of a virtual card's host, ns. None on a GPU.
+pub(super) fn virtual_host_ns() -> Option<u64> {
+    IS_VIRTUAL.load(Ordering::Relaxed).then(driver::host_ns).flatten()
 }
 
 /// What a virtual card knows beyond a code: the function that it does not have, or the access that ended a kernel. Empty

@@ -102,32 +102,38 @@ pub enum Operation {
         /// How many, from its start.
         bytes: u64,
     },
-    /// A copy from page-locked host memory on a stream.
-    CopyFromPinned {
+    /// A copy from host memory on a stream.
+    AsyncCopyToDevice {
         /// Where.
         stream: StreamId,
         /// The host memory that is read.
         from: u64,
+        /// Whether that is page-locked.
+        pinned: bool,
         /// The buffer that is written.
         to: u64,
-        /// How many, from the start of both.
-        bytes: u64,
+        /// Which, of both.
+        bytes: Range<u64>,
     },
-    /// A copy to page-locked host memory on a stream.
-    CopyToPinned {
+    /// A copy to host memory on a stream.
+    AsyncCopyToHost {
         /// Where.
         stream: StreamId,
         /// The buffer that is read.
         from: u64,
         /// The host memory that is written.
         to: u64,
-        /// How many, from the start of both.
-        bytes: u64,
+        /// Whether that is page-locked.
+        pinned: bool,
+        /// Which, of both.
+        bytes: Range<u64>,
     },
-    /// The host itself reads or writes page-locked memory.
+    /// The host itself reads or writes memory that such copies are from or to.
     Host {
         /// The memory.
         buffer: u64,
+        /// Whether it is page-locked.
+        pinned: bool,
         /// Which of the two.
         access: Access,
         /// How many, from its start.
@@ -161,8 +167,8 @@ impl Operation {
             | Operation::Wait { stream, .. }
             | Operation::Copy { stream, .. }
             | Operation::Fill { stream, .. }
-            | Operation::CopyFromPinned { stream, .. }
-            | Operation::CopyToPinned { stream, .. } => Some(*stream),
+            | Operation::AsyncCopyToDevice { stream, .. }
+            | Operation::AsyncCopyToHost { stream, .. } => Some(*stream),
             _ => None,
         }
     }
@@ -261,8 +267,8 @@ impl Log {
                 write!(f, "{} waits for {}", self.name(stream.0), self.name(event.0))
             }
             Operation::Copy { stream, from, to, .. }
-            | Operation::CopyFromPinned { stream, from, to, .. }
-            | Operation::CopyToPinned { stream, from, to, .. } => {
+            | Operation::AsyncCopyToDevice { stream, from, to, .. }
+            | Operation::AsyncCopyToHost { stream, from, to, .. } => {
                 write!(f, "copy {} to {} on {}", self.name(*from), self.name(*to), self.name(stream.0))
             }
             Operation::Fill { stream, buffer, .. } => {

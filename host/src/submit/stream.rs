@@ -78,6 +78,19 @@ impl<'c> Stream<'c> {
             return Err(Error::UnequalLengths { kernel, at: Location::caller() });
         }
         let call = self.context.to_trace(launch, call);
+        self.submit(launch, &call)?;
+        self.context.note(|| Operation::Launch {
+            stream: self.id,
+            kernel: call.kernel(),
+            launch: *launch,
+            buffers: call.buffers().cloned().collect(),
+        });
+        Ok(())
+    }
+
+    /// Hands a launch to the driver.
+    #[track_caller]
+    pub(super) fn submit(&self, launch: &Launch, call: &Call<'_>) -> Result<(), Error> {
         let function = self.context.module().function(call.entry())?;
         let slots = call.slots();
         let mut arguments: [*mut c_void; MAX_SLOTS + 1] = std::array::from_fn(|i| {
@@ -113,14 +126,7 @@ impl<'c> Stream<'c> {
             };
             ("cuLaunchKernelEx", answer)
         };
-        check(name, answer, || format!("launch `{}` on `{}` as {launch}", call.kernel().name, self.name))?;
-        self.context.note(|| Operation::Launch {
-            stream: self.id,
-            kernel: call.kernel(),
-            launch: *launch,
-            buffers: call.buffers().cloned().collect(),
-        });
-        Ok(())
+        check(name, answer, || format!("launch `{}` on `{}` as {launch}", call.kernel().name, self.name))
     }
 
     /// Makes `event` stand for all work that is in this stream now (`cuEventRecord`). Waits that were submitted earlier
@@ -168,6 +174,7 @@ impl<'c> Stream<'c> {
     #[track_caller]
     pub fn zero<T: super::buffer::Element>(&self, buffer: &Buffer<'_, T>) -> Result<(), Error> {
         let location = buffer.location();
+        let stamps = self.stamp_start()?;
         // SAFETY: the address and the length are the buffer's own.
         let answer = unsafe {
             cuda_driver::cuMemsetD8Async(CUdeviceptr(location.address), 0, buffer.bytes(), self.raw)
@@ -178,7 +185,7 @@ impl<'c> Stream<'c> {
             buffer: location.buffer,
             bytes: buffer.bytes() as u64,
         });
-        Ok(())
+        self.stamp_end(stamps)
     }
 
     /// Copies from one buffer to another on the card (`cuMemcpyDtoDAsync`); as many bytes as the shorter of them has.
@@ -196,6 +203,7 @@ impl<'c> Stream<'c> {
     ) -> Result<(), Error> {
         let (source, target) = (from.location(), to.location());
         let bytes = from.bytes().min(to.bytes());
+        let stamps = self.stamp_start()?;
         // SAFETY: both buffers hold that many bytes.
         let answer = unsafe {
             cuda_driver::cuMemcpyDtoDAsync_v2(
@@ -214,7 +222,7 @@ impl<'c> Stream<'c> {
             to: target.buffer,
             bytes: bytes as u64,
         });
-        Ok(())
+        self.stamp_end(stamps)
     }
 
     /// Waits on the host until everything in this stream is done (`cuStreamSynchronize`).
@@ -247,6 +255,10 @@ impl<'c> Stream<'c> {
             self.context.note(|| Operation::SynchronizeStream { stream: self.id });
         }
         Ok(complete)
+    }
+
+    pub(super) fn context(&self) -> &'c Context {
+        self.context
     }
 
     pub(super) fn raw(&self) -> CUstream {

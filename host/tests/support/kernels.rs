@@ -20,6 +20,7 @@ pub struct Cost {
 /// Every kernel that the lessons launch.
 const KERNELS: &[&Kernel] = &[
     gpu::clock::read_clock::KERNEL,
+    gpu::clock::stamp::KERNEL,
     gpu::forkjoin::grind_fma::KERNEL,
     gpu::forkjoin::sum_four::KERNEL,
     gpu::streams::spin_lcg::KERNEL,
@@ -30,6 +31,7 @@ const KERNELS: &[&Kernel] = &[
     gpu::pdl::produce_stage_late::KERNEL,
     gpu::pdl::produce_stage_never::KERNEL,
     gpu::pdl::combine_stage::KERNEL,
+    gpu::timing::vec_add::KERNEL,
 ];
 
 /// The kernel's arguments.
@@ -72,6 +74,11 @@ pub unsafe fn run(name: &str, arguments: *mut *mut u64, spoiled: bool, folds_the
             reference::streams::sweep_scale(shared(0, 1), out);
             (out, full(100.0))
         }
+        "vec_add" => {
+            let out = shared(3, 1);
+            reference::timing::vec_add(shared(0, 1), shared(2, 1), out);
+            (out, full(100.0))
+        }
         "spin_lcg" => {
             let out = unsafe { slice::from_raw_parts_mut(slot(0) as *mut u32, slot(1) as usize) };
             let steps = slot(2) as u32;
@@ -85,6 +92,10 @@ pub unsafe fn run(name: &str, arguments: *mut *mut u64, spoiled: bool, folds_the
             let out = unsafe { slice::from_raw_parts_mut(slot(0) as *mut u64, slot(1) as usize) };
             out.iter_mut().zip(0..).for_each(|(out, i)| *out = 32 * i);
             return few(2.0);
+        }
+        "stamp" => {
+            // The clock of the tests' card is the driver's, which writes the reading.
+            return few(0.0);
         }
         produce if produce.starts_with("produce_stage") => {
             let (x, mid, aux) = (shared(0, 1), shared(2, 1), shared(3, 1));
