@@ -151,7 +151,7 @@ impl Rows<'_> {
         };
         let details = [
             ("launch", shape(launch)),
-            ("at", format!("{}:{}", entry.at.file(), entry.at.line())),
+            ("at", entry.place()),
             ("reads", names(Access::Read)),
             ("writes", names(Access::Write)),
         ];

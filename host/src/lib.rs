@@ -10,6 +10,7 @@ pub mod child;
 pub mod compare;
 pub mod doctor;
 pub mod draft;
+pub mod exercise;
 pub mod gate;
 pub mod kernels;
 pub mod lesson;

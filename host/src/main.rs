@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use host::args::{self, Child, Cli, Command, Common, Form, Repeat};
+use host::args::{self, Action, Child, Cli, Command, Common, Form, Repeat};
 use host::doctor;
 use host::draft::Draft;
+use host::exercise;
 use host::lesson::{Lesson, Outcome, child};
 use host::report::{self, Report};
 use host::submit::{Context, Error, open_driver};
@@ -55,6 +56,9 @@ fn run(command: Command) -> ExitCode {
         Command::Timing(options) => on_card(options),
         Command::Copies(options) => on_card(options),
         Command::Bench(options) => on_card(options),
+        Command::Pitfalls(options) => on_card(options),
+        Command::Exercise(args::Exercise { action: Action::Check(options) }) => on_card(options),
+        Command::Exercise(args::Exercise { action }) => tell(action),
         Command::List => {
             for (name, about) in args::lessons() {
                 Report::new(false).say(format!("{name:16} {about}"));
@@ -67,6 +71,18 @@ fn run(command: Command) -> ExitCode {
         }
         Command::Child(options) => in_child(&options),
     }
+}
+
+/// What an exercise says without a card.
+fn tell(action: Action) -> ExitCode {
+    match exercise::tell(&action) {
+        Ok(text) => Report::new(false).say(text.trim_end()),
+        Err(refusal) => {
+            report::error(refusal);
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// What a lesson has started in a process of its own: its document, or the error that it ended with.

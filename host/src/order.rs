@@ -9,6 +9,8 @@ use serde::Serialize;
 use stream_order::Clash;
 use stream_order::program::{self, Action, Caller, Launch, Memory, Mode, Program, Span, ThreadId};
 
+pub use stream_order::CriticalPath;
+
 use crate::submit::{Dependence, Entry, Log, Operation, StreamKind};
 
 /// An edge that is missing, for a document.
@@ -93,7 +95,7 @@ pub struct Edge {
 /// The edges that events made, in the order of the waits.
 pub fn edges(log: &Log) -> Vec<Edge> {
     let program = translate(log);
-    let line = |at: usize| format!("{}:{}", log.entries[at].at.file(), log.entries[at].at.line());
+    let line = |at: usize| log.entries[at].place();
     let words = |arrow: &stream_order::Arrow| match (arrow.record, arrow.from) {
         (None, _) => {
             format!("the wait at {} is over at once: the event was never recorded", line(arrow.wait))
@@ -115,6 +117,11 @@ pub fn edges(log: &Log) -> Vec<Edge> {
         buffer: None,
     };
     stream_order::arrows(&program).into_iter().map(edge).collect()
+}
+
+/// The longest chain of ordered operations, where an operation counts so many `units`.
+pub fn critical_path(log: &Log, units: impl Fn(&Operation) -> u64) -> CriticalPath {
+    stream_order::critical_path(&translate(log), |at| units(&log.entries[at].operation))
 }
 
 /// The edges that are missing, one for each cause.
@@ -249,7 +256,7 @@ impl Names<'_> {
             }
             Operation::DestroyEvent { event } => Action::DestroyEvent { event: self.event(event.0) },
         };
-        let caller = Caller { file: entry.at.file().into(), line: entry.at.line() };
+        let caller = Caller { file: entry.file().into(), line: entry.at.line() };
         program::Operation { name: name.into(), caller, thread: ThreadId(entry.thread.0), action }
     }
 

@@ -86,7 +86,7 @@ fn our_crates_depend_on_each_other_as_the_table_says() {
 
 #[test]
 fn every_file_says_what_it_is_and_is_read_in_one_sitting() {
-    for folder in ["gpu", "host", "crates"] {
+    for folder in ["gpu", "host", "crates", "exercises"] {
         for (name, text) in sources(folder) {
             let is_fixture = name.contains("/tests/fail/") || name.contains("/tests/pass/");
             assert!(is_fixture || text.starts_with("//!"), "{name} does not begin with `//!`");

@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use crate::clock::Clock;
 use crate::edges::Order;
 use crate::index::{Index, Lane};
+use crate::path::Depths;
 use crate::program::{
     Access, Action, BufferId, Copy, EventId, Launch, Memory, Memset, Mode, Operation, Program, Span,
 };
@@ -65,11 +66,12 @@ pub fn races(program: &Program) -> Vec<Race> {
     pass.run(program);
     match pass.found {
         Found::Races { races, .. } => races,
-        Found::Suspects(_) => Vec::new(),
+        _ => Vec::new(),
     }
 }
 
-struct Pass<'i> {
+/// One pass over the operations.
+pub(crate) struct Pass<'i> {
     index: &'i Index,
     order: Order,
     buffers: Vec<Ranges>,
@@ -77,11 +79,11 @@ struct Pass<'i> {
     counted: Vec<Vec<usize>>,
     /// The marks that the current operation conflicts with and does not see.
     unseen: Vec<Unseen>,
-    found: Found,
+    pub found: Found,
 }
 
 /// What a pass looks for.
-enum Found {
+pub(crate) enum Found {
     /// The first operations of unordered pairs.
     Suspects(HashSet<usize>),
     /// The pairs.
@@ -91,6 +93,8 @@ enum Found {
         clocks: HashMap<(usize, usize), Clock>,
         races: Vec<Race>,
     },
+    /// How deep each operation is.
+    Depths(Depths),
 }
 
 struct Unseen {
@@ -101,7 +105,7 @@ struct Unseen {
 }
 
 impl<'i> Pass<'i> {
-    fn new(index: &'i Index, found: Found) -> Self {
+    pub fn new(index: &'i Index, found: Found) -> Self {
         Pass {
             index,
             order: Order::new(index),
@@ -112,7 +116,7 @@ impl<'i> Pass<'i> {
         }
     }
 
-    fn run(&mut self, program: &Program) {
+    pub fn run(&mut self, program: &Program) {
         for (at, operation) in program.operations.iter().enumerate() {
             self.step(at, operation);
         }
@@ -206,6 +210,9 @@ impl<'i> Pass<'i> {
             self.settle(at, lane);
         }
         let sight = self.order.sight(lane, false);
+        if let Found::Depths(depths) = &mut self.found {
+            depths.count(at, lane, &sight);
+        }
         let epoch = self.order.epoch(lane);
         for Access { span, mode, .. } in accesses {
             let mark = Mark { operation: at, lane, epoch, mode: *mode };
@@ -252,6 +259,7 @@ impl<'i> Pass<'i> {
         });
         for Unseen { mark, buffer, bytes, before_wait } in unseen.drain(..) {
             match &mut self.found {
+                Found::Depths(_) => {}
                 Found::Suspects(suspects) => _ = suspects.insert(mark.operation),
                 Found::Races { clocks, races, .. } => {
                     if self.order.sight(lane, before_wait).sees(mark.lane, mark.epoch) {
@@ -291,6 +299,7 @@ impl<'i> Pass<'i> {
         }
         missed.sort_unstable();
         match &mut self.found {
+            Found::Depths(_) => {}
             Found::Suspects(suspects) => suspects.extend(missed),
             Found::Races { races, .. } => {
                 let clash = Clash::Time { start: from, elapsed: at };

@@ -27,6 +27,7 @@ mod clock;
 mod edges;
 mod explain;
 mod index;
+mod path;
 pub mod program;
 mod ranges;
 mod words;
@@ -34,6 +35,7 @@ mod words;
 pub use arrows::{Arrow, arrows};
 pub use check::{Clash, Race, races};
 pub use explain::{Cause, Finding};
+pub use path::{CriticalPath, critical_path};
 
 use program::Program;
 

@@ -322,6 +322,17 @@ impl<'p> Graph<'p> {
         self.after[&node].contains(&before)
     }
 
+    /// The longest chain of launches and memsets of which each is after the end of the one before it.
+    fn depth(&self) -> u64 {
+        let mut depths: Vec<(usize, u64)> = Vec::new();
+        for at in (0..self.program.operations.len()).filter(|&at| counts(self.program, at) == 1) {
+            let before =
+                depths.iter().filter(|(before, _)| self.is_after((at, Moment::Main), (*before, Moment::End)));
+            depths.push((at, 1 + before.map(|(_, depth)| *depth).max().unwrap_or(0)));
+        }
+        depths.into_iter().map(|(_, depth)| depth).max().unwrap_or(0)
+    }
+
     /// Every conflicting pair without a path.
     fn unordered(&self) -> Vec<(usize, usize)> {
         let mut pairs = Vec::new();
@@ -338,6 +349,11 @@ impl<'p> Graph<'p> {
         }
         pairs
     }
+}
+
+/// Copies, of which some are in two places, count nothing here.
+fn counts(program: &Program, at: usize) -> u64 {
+    u64::from(matches!(program.operations[at].action, Action::Launch(_) | Action::Memset(_)))
 }
 
 proptest! {
@@ -361,6 +377,19 @@ proptest! {
         late.sort_unstable();
         found.sort_unstable();
         prop_assert_eq!(found, late);
+    }
+
+    #[test]
+    fn the_critical_path_is_the_longest_chain(
+        program in programs(Reach { identities: 0, wild_ranges: false }, 0..40)
+    ) {
+        let path = stream_order::critical_path(&program, |at| counts(&program, at));
+        let graph = Graph::of(&program, &[]);
+        prop_assert_eq!(path.length, graph.depth());
+        prop_assert_eq!(path.operations.len() as u64, path.length);
+        for pair in path.operations.windows(2) {
+            prop_assert!(graph.is_after((pair[1], Moment::Main), (pair[0], Moment::End)), "{:?}", pair);
+        }
     }
 
     #[test]

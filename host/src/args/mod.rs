@@ -5,8 +5,10 @@ mod child;
 mod copies;
 mod default_stream;
 mod errors;
+mod exercise;
 mod forkjoin;
 mod pdl;
+mod pitfalls;
 mod priority;
 mod startup;
 mod streams;
@@ -25,8 +27,10 @@ pub use child::{Child, Scene};
 pub use copies::Copies;
 pub use default_stream::DefaultStream;
 pub use errors::Errors;
+pub use exercise::{Action, Check, Exercise, Name};
 pub use forkjoin::ForkJoin;
 pub use pdl::{Pdl, Trigger};
+pub use pitfalls::Pitfalls;
 pub use priority::Priority;
 pub use startup::Startup;
 pub use streams::Streams;
@@ -67,6 +71,10 @@ pub enum Command {
     Copies(Copies),
     /// Every kernel alone and the three lessons, against the card's limits
     Bench(Bench),
+    /// Small programs in which an order is missing or in the way, each beside its repaired twin
+    Pitfalls(Pitfalls),
+    /// The exercises: files that you edit, and that are checked
+    Exercise(Exercise),
     /// The lessons in the order in which to take them, with a line each
     List,
     /// What of toolchain, driver, card, PTX and profilers there is on this machine, and what is missing
@@ -77,7 +85,7 @@ pub enum Command {
 }
 
 /// What is no lesson among the commands.
-const NO_LESSONS: [&str; 3] = ["bench", "list", "doctor"];
+const NO_LESSONS: [&str; 4] = ["bench", "exercise", "list", "doctor"];
 
 /// The lessons in order, each with its line.
 pub fn lessons() -> Vec<(String, String)> {

@@ -4,9 +4,11 @@
 pub mod copies;
 pub mod default_stream;
 pub mod errors;
+pub mod exercise;
 pub mod forkjoin;
 pub mod overlap;
 pub mod pdl;
+pub mod pitfalls;
 pub mod priority;
 pub mod startup;
 pub mod streams;

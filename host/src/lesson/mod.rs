@@ -12,13 +12,15 @@ pub mod first_use;
 pub mod forkjoin;
 pub mod lanes;
 pub mod pdl;
+pub mod pitfalls;
 pub mod priority;
+pub mod rig;
 pub mod startup;
-mod stopwatch;
+pub(crate) mod stopwatch;
 pub mod streams;
 pub mod sync;
 pub mod timing;
-mod watched;
+pub(crate) mod watched;
 
 use serde::Serialize;
 use timeline::model::Timeline;
@@ -82,7 +84,7 @@ impl Setting {
         Setting { card: context.card().clone(), kernels }
     }
 
-    fn say(&self, report: Report) {
+    pub(crate) fn say(&self, report: Report) {
         report.say(format!("card: {}", self.card));
         let Kernels { arch, ptx_version: (major, minor), .. } = self.kernels;
         report.say(format!("kernels: Rust, compiled to PTX {major}.{minor} for {arch}"));
@@ -96,7 +98,7 @@ pub struct Gates(Vec<Gate>);
 
 impl Gates {
     /// Says what a gate decided, keeps it, and returns whether the lesson goes on. A failure is said in any case.
-    fn hold(&mut self, gate: Gate, report: Report) -> bool {
+    pub(crate) fn hold(&mut self, gate: Gate, report: Report) -> bool {
         if gate.verdict == Verdict::Fail {
             report.loud().say(&gate)
         } else {
@@ -108,7 +110,7 @@ impl Gates {
     }
 
     /// The same for a gate about overlap: where the card was told not to overlap anything, a failure says nothing.
-    fn hold_overlap(&mut self, gate: Gate, context: &Context, report: Report) -> bool {
+    pub(crate) fn hold_overlap(&mut self, gate: Gate, context: &Context, report: Report) -> bool {
         let gate = match gate.verdict {
             Verdict::Fail if !context.overlaps() => {
                 Gate::not_gated(format!("{}, as it must be where everything runs late", gate.sentence))
@@ -119,7 +121,7 @@ impl Gates {
     }
 
     /// Whether none has failed.
-    fn passed(&self) -> bool {
+    pub(crate) fn passed(&self) -> bool {
         self.0.iter().all(|gate| gate.verdict != Verdict::Fail)
     }
 }

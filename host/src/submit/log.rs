@@ -194,6 +194,25 @@ pub struct Entry {
     pub at: &'static Location<'static>,
 }
 
+impl Entry {
+    /// The program's file, from the root. The compiler leaves `a/../b` in the path of a module that says where its file is.
+    pub fn file(&self) -> String {
+        let mut parts: Vec<&str> = Vec::new();
+        for part in self.at.file().split('/') {
+            match part {
+                ".." if parts.last().is_some_and(|last| *last != "..") => _ = parts.pop(),
+                _ => parts.push(part),
+            }
+        }
+        parts.join("/")
+    }
+
+    /// File and line, as messages have them.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.file(), self.at.line())
+    }
+}
+
 /// What is noted while a submission runs.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {

@@ -1,45 +1,25 @@
 //! The legacy default stream: whom it waits for, and who waits for it.
 
 use crate::rig::{Case, On, Rig, with_card};
+use host::lesson::pitfalls::programs;
 use host::submit::{Error, Event, Stream};
 
 /// The stop event is recorded on a stream that does not follow the work.
 pub const STOP_ELSEWHERE: Case = Case {
-    flawed: |rig| part_in_the_time(rig, &rig.stream("S")?),
+    flawed: |rig| programs::stop_elsewhere(rig),
     missing: &[&[
         "missing edge from `S` to `default`: the time from `start` to `stop`",
         "where the stop is recorded, does not follow `S`",
     ]],
     repaired: &[
-        |rig| part_in_the_time(rig, &rig.blocking("S")?),
-        |rig| {
-            let (stream, start, stop) = (rig.stream("S")?, rig.stopwatch("start")?, rig.stopwatch("stop")?);
-            stream.record(&start)?;
-            rig.slow(&stream, &rig.mid)?;
-            stream.record(&stop)?;
-            stop.synchronize()?;
-            Ok(if Event::elapsed_ms(&start, &stop)? > 0.05 { 1.0 } else { 0.0 })
-        },
+        |rig| programs::stop_behind_a_blocking_stream(rig),
+        |rig| programs::stop_on_the_same_stream(rig),
     ],
     seen: |_, flawed, repaired| {
         assert!(flawed < 0.3, "{flawed} of the kernel is in the time");
         assert!((0.9..2.0).contains(&repaired), "{repaired} of the kernel is in the time");
     },
 };
-
-/// A kernel on `stream` between two records on the default stream: how much of its time is between them.
-fn part_in_the_time(rig: &Rig<'_>, stream: &Stream<'_>) -> Result<f32, Error> {
-    let default = rig.default_stream()?;
-    let (start, stop) = (rig.stopwatch("start")?, rig.stopwatch("stop")?);
-    let (begin, end) = (rig.stopwatch("begin")?, rig.stopwatch("end")?);
-    default.record(&start)?;
-    stream.record(&begin)?;
-    rig.slow(stream, &rig.mid)?; // (1)
-    stream.record(&end)?;
-    default.record(&stop)?; // (2)
-    rig.context.synchronize()?;
-    Ok(Event::elapsed_ms(&start, &stop)? / Event::elapsed_ms(&begin, &end)?)
-}
 
 /// A memset by the call without a stream, and a kernel elsewhere that counts on it.
 pub const MEMSET_THEN_KERNEL: Case = Case {

@@ -1,22 +1,11 @@
 //! Page-locked memory, which the host and the card both reach.
 
-use crate::rig::{Case, ELEMS, Rig};
-use host::submit::{Error, Pinned, Stream};
-
-const FIRST: [f32; ELEMS] = [1.0; ELEMS];
-const SECOND: [f32; ELEMS] = [2.0; ELEMS];
+use crate::rig::Case;
+use host::lesson::pitfalls::programs::{self, held_up};
 
 /// The host refills a staging buffer while the copy from it is under way.
 pub const STAGING_REFILLED: Case = Case {
-    flawed: |rig| {
-        let (stream, staging) = held_up(rig)?;
-        staging.write(&FIRST);
-        stream.copy_to_device(&staging, &rig.mid)?; // (1)
-        staging.write(&SECOND); // (2)
-        stream.copy_to_device(&staging, &rig.another)?;
-        rig.quick(&stream, &rig.mid, &rig.out)?;
-        rig.outcome()
-    },
+    flawed: |rig| programs::staging_refilled(rig),
     missing: &[&[
         "missing edge from `S` to the host",
         "of `staging`",
@@ -25,38 +14,9 @@ pub const STAGING_REFILLED: Case = Case {
         "the host did not wait for (1)",
     ]],
     repaired: &[
-        |rig| {
-            let (stream, staging) = held_up(rig)?;
-            let next = Pinned::new(rig.context, "next", ELEMS)?;
-            staging.write(&FIRST);
-            stream.copy_to_device(&staging, &rig.mid)?;
-            next.write(&SECOND);
-            stream.copy_to_device(&next, &rig.another)?;
-            rig.quick(&stream, &rig.mid, &rig.out)?;
-            rig.outcome()
-        },
-        |rig| {
-            let ((stream, staging), copied) = (held_up(rig)?, rig.event("copied")?);
-            staging.write(&FIRST);
-            stream.copy_to_device(&staging, &rig.mid)?;
-            stream.record(&copied)?;
-            copied.synchronize()?;
-            staging.write(&SECOND);
-            stream.copy_to_device(&staging, &rig.another)?;
-            rig.quick(&stream, &rig.mid, &rig.out)?;
-            rig.outcome()
-        },
-        // A query that says "complete" is as good as a wait.
-        |rig| {
-            let (stream, staging) = held_up(rig)?;
-            staging.write(&FIRST);
-            stream.copy_to_device(&staging, &rig.mid)?;
-            while !stream.query()? {}
-            staging.write(&SECOND);
-            stream.copy_to_device(&staging, &rig.another)?;
-            rig.quick(&stream, &rig.mid, &rig.out)?;
-            rig.outcome()
-        },
+        |rig| programs::two_staging_buffers(rig),
+        |rig| programs::staging_waited_for(rig),
+        |rig| programs::staging_asked_for(rig),
     ],
     // Twice what the host wrote second, and first.
     seen: |_, flawed, repaired| assert_eq!((flawed, repaired), (4.0, 2.0)),
@@ -93,10 +53,3 @@ pub const RESULT_READ_TOO_EARLY: Case = Case {
     ],
     seen: |rig, flawed, repaired| assert_eq!((flawed, repaired), (0.0, rig.slow_value())),
 };
-
-/// A stream with a slow kernel in it, which writes `other`, and page-locked memory.
-fn held_up<'c>(rig: &Rig<'c>) -> Result<(Stream<'c>, Pinned<'c, f32>), Error> {
-    let (stream, staging) = (rig.stream("S")?, Pinned::new(rig.context, "staging", ELEMS)?);
-    rig.slow(&stream, &rig.other)?;
-    Ok((stream, staging))
-}

@@ -1,14 +1,18 @@
 //! What the cases share: a card, a slow kernel and a quick one, and how a case is checked.
 
 use std::fs;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use clap::Parser;
 use host::args::{Cli, Command};
 use host::kernels::IMAGES;
+use host::lesson::rig;
 use host::order::missing_edges;
-use host::submit::{Attributes, Buffer, Context, Error, Event, Launch, Log, Stream, StreamKind, open_driver};
+use host::submit::{Attributes, Context, Error, Launch, Log, open_driver};
+
+pub use host::lesson::rig::{ELEMS, shape};
 
 /// A scenario: a program in which an order is missing, and the same program repaired.
 pub struct Case {
@@ -36,113 +40,30 @@ pub enum On {
     Gpu,
 }
 
-/// Elements of each buffer: a full block.
-pub const ELEMS: usize = 1024;
-/// Elements that the slow kernel writes: few, because all its steps are executed.
-const SLOW_ELEMS: usize = 64;
-
-/// The shape of every launch: one block.
-pub fn shape() -> Launch {
-    Launch::new(1, ELEMS as u32)
-}
-
-/// A context with a few buffers, all zero when a program begins but for `ones`.
+/// A bench on a card.
 pub struct Rig<'c> {
     pub on: On,
-    pub context: &'c Context,
-    pub zeros: Buffer<'c, f32>,
-    pub ones: Buffer<'c, f32>,
-    pub mid: Buffer<'c, f32>,
-    pub other: Buffer<'c, f32>,
-    pub another: Buffer<'c, f32>,
-    pub rest: Buffer<'c, f32>,
-    pub out: Buffer<'c, f32>,
+    bench: rig::Rig<'c>,
+}
+
+impl<'c> Deref for Rig<'c> {
+    type Target = rig::Rig<'c>;
+
+    fn deref(&self) -> &rig::Rig<'c> {
+        &self.bench
+    }
 }
 
 impl<'c> Rig<'c> {
+    /// The slow kernel takes some 0.2 ms; on a GPU, where the host's calls take time that varies, some 5 ms.
     fn new(context: &'c Context, on: On) -> Result<Self, Error> {
-        let buffer = |name| Buffer::new(context, name, ELEMS);
-        Ok(Rig {
-            on,
-            context,
-            zeros: buffer("zeros")?,
-            ones: Buffer::from_slice(context, "ones", &[1.0; ELEMS])?,
-            mid: buffer("mid")?,
-            other: buffer("other")?,
-            another: buffer("another")?,
-            rest: buffer("rest")?,
-            out: buffer("out")?,
-        })
-    }
-
-    /// Makes a non-blocking stream.
-    pub fn stream(&self, name: &str) -> Result<Stream<'c>, Error> {
-        Stream::new(self.context, name, StreamKind::NonBlocking)
-    }
-
-    /// Makes a blocking stream.
-    pub fn blocking(&self, name: &str) -> Result<Stream<'c>, Error> {
-        Stream::new(self.context, name, StreamKind::Blocking)
-    }
-
-    /// The legacy default stream.
-    pub fn default_stream(&self) -> Result<Stream<'c>, Error> {
-        Stream::new(self.context, "default", StreamKind::Legacy)
-    }
-
-    /// Makes an event for ordering.
-    pub fn event(&self, name: &str) -> Result<Event<'c>, Error> {
-        Event::ordering(self.context, name)
-    }
-
-    /// Makes an event for timing.
-    pub fn stopwatch(&self, name: &str) -> Result<Event<'c>, Error> {
-        Event::timing(self.context, name)
-    }
-
-    /// Launches a kernel that takes long, and at its end writes [`Rig::slow_value`].
-    #[track_caller]
-    pub fn slow(&self, stream: &Stream<'_>, to: &Buffer<'_, f32>) -> Result<(), Error> {
-        let (from, to) = (self.zeros.first(SLOW_ELEMS), to.first(SLOW_ELEMS));
-        let call = gpu::forkjoin::grind_fma(&from, &to, self.steps(), 1.0, 1.0);
-        stream.launch(&Launch::new(1, SLOW_ELEMS as u32), call)
-    }
-
-    /// What the slow kernel writes.
-    pub fn slow_value(&self) -> f32 {
-        self.steps() as f32
-    }
-
-    /// Some 0.2 ms; on a GPU, where the host's calls take time that varies, some 5 ms.
-    fn steps(&self) -> u32 {
-        if self.on == On::Gpu { 2_400_000 } else { 100_000 }
-    }
-
-    /// Launches a kernel that writes twice what it reads, at once.
-    #[track_caller]
-    pub fn quick(
-        &self,
-        stream: &Stream<'_>,
-        from: &Buffer<'_, f32>,
-        to: &Buffer<'_, f32>,
-    ) -> Result<(), Error> {
-        stream.launch(&shape(), gpu::streams::sweep_scale(from, to))
-    }
-
-    /// Waits for everything, and returns the first element of `out`.
-    pub fn outcome(&self) -> Result<f32, Error> {
-        self.context.synchronize()?;
-        let mut out = [0.0; ELEMS];
-        self.out.copy_to(&mut out)?;
-        Ok(out[0])
+        let steps = if on == On::Gpu { 2_400_000 } else { 100_000 };
+        Ok(Rig { on, bench: rig::Rig::new(context, steps)? })
     }
 
     /// Runs a program, and returns what came out and what it submitted.
     pub fn run(&self, program: Program) -> Result<(f32, Log), Error> {
-        for buffer in [&self.zeros, &self.mid, &self.other, &self.another, &self.rest, &self.out] {
-            buffer.zero()?;
-        }
-        self.context.synchronize()?;
+        self.clear()?;
         let mut outcome = 0.0;
         let log = self.context.logged(|| {
             outcome = program(self)?;

@@ -1,18 +1,12 @@
 //! Events between streams: what a wait stands for, and what it does not.
 
 use crate::rig::{Case, On, Rig, stale, with_card};
+use host::lesson::pitfalls::programs;
 use host::order::edges;
 use host::submit::{Buffer, Error, Launch, Operation};
 
 pub const NEVER_RECORDED: Case = Case {
-    flawed: |rig| {
-        let (a, b, done) = (rig.stream("A")?, rig.stream("B")?, rig.event("done")?);
-        rig.slow(&a, &rig.mid)?; // (1)
-        b.wait(&done)?;
-        assert!(done.query()?, "an event that was never recorded stands for nothing, which is done");
-        rig.quick(&b, &rig.mid, &rig.out)?; // (2)
-        rig.outcome()
-    },
+    flawed: |rig| programs::never_recorded(rig),
     missing: &[&[
         "missing edge from `A` to `B`",
         "of `mid`",
@@ -20,15 +14,7 @@ pub const NEVER_RECORDED: Case = Case {
         "which is never recorded",
         "record `done` on `A` after (1) and before the wait",
     ]],
-    repaired: &[|rig| {
-        let (a, b, done) = (rig.stream("A")?, rig.stream("B")?, rig.event("done")?);
-        rig.slow(&a, &rig.mid)?;
-        a.record(&done)?;
-        assert!(!done.query()?, "the kernel takes longer than the calls");
-        b.wait(&done)?;
-        rig.quick(&b, &rig.mid, &rig.out)?;
-        rig.outcome()
-    }],
+    repaired: &[|rig| programs::recorded_then_waited(rig)],
     seen: stale,
 };
 
@@ -112,84 +98,32 @@ pub const RECORDED_TOO_EARLY: Case = Case {
         "before (1) was submitted",
         "record `done` after (1) and before the wait",
     ]],
-    repaired: &[launch_record_wait],
+    repaired: &[|rig| programs::recorded_then_waited(rig)],
     seen: stale,
 };
 
 pub const WAITED_TOO_EARLY: Case = Case {
-    flawed: |rig| {
-        let (a, b, done) = (rig.stream("A")?, rig.stream("B")?, rig.event("done")?);
-        rig.slow(&a, &rig.mid)?; // (1)
-        b.wait(&done)?;
-        a.record(&done)?;
-        rig.quick(&b, &rig.mid, &rig.out)?; // (2)
-        rig.outcome()
-    },
+    flawed: |rig| programs::waited_too_early(rig),
     missing: &[&[
         "missing edge from `A` to `B`",
         "`B` waited for `done`",
         "before it was recorded",
         "a later record does not change a wait",
     ]],
-    repaired: &[launch_record_wait],
+    repaired: &[|rig| programs::recorded_then_waited(rig)],
     seen: stale,
 };
 
-fn launch_record_wait(rig: &Rig<'_>) -> Result<f32, Error> {
-    let (a, b, done) = (rig.stream("A")?, rig.stream("B")?, rig.event("done")?);
-    rig.slow(&a, &rig.mid)?;
-    a.record(&done)?;
-    b.wait(&done)?;
-    rig.quick(&b, &rig.mid, &rig.out)?;
-    rig.outcome()
-}
-
 /// One event for two iterations that are both under way.
 pub const ONE_EVENT_FOR_TWO_ITERATIONS: Case = Case {
-    flawed: |rig| {
-        let (a, b, done) = (rig.stream("A")?, rig.stream("B")?, rig.event("done")?);
-        rig.quick(&a, &rig.ones, &rig.other)?;
-        a.record(&done)?;
-        b.wait(&done)?;
-        rig.quick(&b, &rig.other, &rig.another)?;
-        rig.slow(&a, &rig.mid)?; // (1)
-        b.wait(&done)?;
-        a.record(&done)?;
-        rig.quick(&b, &rig.mid, &rig.out)?; // (2)
-        rig.outcome()
-    },
+    flawed: |rig| programs::one_event_for_two_iterations(rig),
     missing: &[&[
         "missing edge from `A` to `B`",
         "`B` waited for `done`",
         "before it was recorded",
         "first record `done` after (1) and then let `B` wait",
     ]],
-    repaired: &[
-        |rig| {
-            let (a, b, done) = (rig.stream("A")?, rig.stream("B")?, rig.event("done")?);
-            for (made, used) in [(&rig.other, &rig.another), (&rig.mid, &rig.out)] {
-                rig.slow(&a, made)?;
-                a.record(&done)?;
-                b.wait(&done)?;
-                rig.quick(&b, made, used)?;
-            }
-            rig.outcome()
-        },
-        |rig| {
-            let (a, b) = (rig.stream("A")?, rig.stream("B")?);
-            let done = [rig.event("done0")?, rig.event("done1")?];
-            let made = [(&rig.other, &rig.another), (&rig.mid, &rig.out)];
-            for ((made, _), done) in made.iter().zip(&done) {
-                rig.slow(&a, made)?;
-                a.record(done)?;
-            }
-            for ((made, used), done) in made.iter().zip(&done) {
-                b.wait(done)?;
-                rig.quick(&b, made, used)?;
-            }
-            rig.outcome()
-        },
-    ],
+    repaired: &[|rig| programs::one_event_in_turn(rig), |rig| programs::an_event_for_each_iteration(rig)],
     seen: stale,
 };
 
@@ -286,19 +220,21 @@ pub const ORDERED_BY_THE_HOST: Case = Case {
         rig.outcome()
     },
     missing: &[&["missing edge from `A` to `B`", "no event leads from `A` to `B`"]],
-    repaired: &[
-        |rig| {
-            let (a, b, done) = (rig.stream("A")?, rig.stream("B")?, rig.event("done")?);
-            rig.slow(&a, &rig.mid)?;
-            a.record(&done)?;
-            done.synchronize()?;
-            rig.quick(&b, &rig.mid, &rig.out)?;
-            rig.outcome()
-        },
-        launch_record_wait,
-    ],
+    repaired: &[|rig| programs::host_parked(rig), |rig| programs::recorded_then_waited(rig)],
     seen: stale,
 };
+
+#[test]
+fn an_event_is_complete_before_its_first_record_and_not_while_what_it_stands_for_runs() {
+    with_card(On::Virtual, |rig| {
+        let (a, done) = (rig.stream("A")?, rig.event("done")?);
+        rig.slow(&a, &rig.mid)?;
+        assert!(done.query()?);
+        a.record(&done)?;
+        assert!(!done.query()?, "the kernel takes longer than the calls");
+        rig.context.synchronize()
+    });
+}
 
 #[test]
 fn case_21_the_arrow_of_an_event_leaves_the_kernel_of_the_stream_that_it_was_recorded_on() {
