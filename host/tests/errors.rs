@@ -81,6 +81,8 @@ fn gpu_every_claim_holds() {
 fn on_a_virtual_card_a_new_context_in_the_same_process_works() {
     let document = document("errors --json --device virtual");
     assert_eq!(document["fault"]["new_context"]["code"], 0);
+    // The stream, the buffer and the module; none of them has printed anything.
+    assert_eq!(document["fault"]["failed_releases"], 3);
 }
 
 #[test]

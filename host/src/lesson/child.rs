@@ -12,6 +12,11 @@ use crate::submit::{Checks, Error, open_driver};
 pub enum Document {
     /// Of a kernel that failed.
     Fault(Box<fault::Fault>),
+    /// Of a kernel that wrote to this address, and nothing was said of it.
+    Written {
+        /// The address.
+        address: u64,
+    },
     /// Of a card that was opened.
     FirstUse(Box<first_use::FirstUse>),
 }
@@ -27,7 +32,7 @@ pub fn run(options: &Child) -> Result<Document, Error> {
     match options.scene {
         Scene::Fault => fault(Checks::WhereTheProgramWaits),
         Scene::CheckedFault => fault(Checks::AfterEachLaunch),
-        Scene::NullStore => fault::store_to_null(ordinal).map(Box::new).map(Document::Fault),
+        Scene::NullStore => fault::store_to_null(ordinal).map(|()| Document::Written { address: 0 }),
         Scene::Startup => first_use::run(ordinal).map(Box::new).map(Document::FirstUse),
     }
 }
