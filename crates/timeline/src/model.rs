@@ -41,7 +41,7 @@ pub struct Band {
 pub struct Stream {
     /// Its name.
     pub name: String,
-    /// What it is ordered with: `blocking`, `non-blocking`, `legacy default`.
+    /// What it is ordered with: `blocking`, `non-blocking`, `legacy default`, `per-thread default`.
     pub kind: String,
 }
 

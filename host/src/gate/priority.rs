@@ -3,6 +3,7 @@
 
 use super::Gate;
 use super::overlap::{self, Interval};
+use crate::report::thousands;
 
 /// The least part of the grid's blocks that still wait when a kernel of a higher priority starts.
 pub const MIN_PASSED: f64 = 0.5;
@@ -21,14 +22,15 @@ fn us(ns: u64) -> String {
 /// What is said of either order.
 fn sentence(blocks: &[Interval], small: Interval) -> String {
     let end_ns = overlap::hull(blocks).map_or(0, |full| full.end_ns);
+    let started = blocks.len() - passed(blocks, small);
     format!(
-        "timeline: the small kernel ran from {} to {} us, the full grid to {} us, and {} of its {} blocks did not \
-         start before the small kernel",
+        "timeline: the small kernel ran from {} to {} us, the full grid to {} us; {} of its {} blocks started before the small \
+         kernel",
         us(small.start_ns),
         us(small.end_ns),
         us(end_ns),
-        passed(blocks, small),
-        blocks.len()
+        thousands(started as u64),
+        thousands(blocks.len() as u64)
     )
 }
 
@@ -36,9 +38,9 @@ fn sentence(blocks: &[Interval], small: Interval) -> String {
 pub fn behind(blocks: &[Interval], small: Interval) -> Gate {
     let sentence = sentence(blocks, small);
     if !blocks.is_empty() && passed(blocks, small) as f64 <= MAX_PASSED * blocks.len() as f64 {
-        Gate::pass(format!("{sentence}: it waited for all of them"))
+        Gate::pass(format!("{sentence}: it waited for them"))
     } else {
-        Gate::fail(format!("{sentence}: it did not wait behind them"))
+        Gate::fail(format!("{sentence}: it did not wait for the rest"))
     }
 }
 
@@ -46,7 +48,7 @@ pub fn behind(blocks: &[Interval], small: Interval) -> Gate {
 pub fn ahead(blocks: &[Interval], small: Interval) -> Gate {
     let sentence = sentence(blocks, small);
     if !blocks.is_empty() && passed(blocks, small) as f64 >= MIN_PASSED * blocks.len() as f64 {
-        Gate::pass(format!("{sentence}: it went ahead of them"))
+        Gate::pass(format!("{sentence}: it went ahead of the rest"))
     } else {
         Gate::fail(format!("{sentence}: the priority did not help it"))
     }
@@ -90,8 +92,8 @@ mod tests {
         check(
             ahead(&grid(), small(101)),
             Verdict::Pass,
-            "timeline: the small kernel ran from 101.0 to 151.0 us, the full grid to 400.0 us, and 10 of its 20 blocks \
-             did not start before the small kernel: it went ahead of them",
+            "timeline: the small kernel ran from 101.0 to 151.0 us, the full grid to 400.0 us; 10 of its 20 blocks started \
+             before the small kernel: it went ahead of the rest",
         );
     }
 
