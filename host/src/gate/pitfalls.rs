@@ -8,7 +8,7 @@ pub const MAX_MISSED: f32 = 0.3;
 /// How much of it a stopwatch holds that follows it.
 pub const HELD: std::ops::RangeInclusive<f32> = 0.9..=2.0;
 
-/// When the kernels of a program ran, of which the last two matter.
+/// What is to be seen of when the kernels and copies of a program ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
     /// The last kernel started before the one ahead of it had ended.
@@ -19,6 +19,10 @@ pub enum Shows {
     InTurn,
     /// The last kernel and the first ran side by side.
     Abreast,
+    /// The kernel began when the copy ahead of it, on another stream, was more than half over.
+    Held,
+    /// It began before that.
+    Beside,
     /// Nothing: what is wrong is no kernel's time.
     Nothing(&'static str),
 }
@@ -33,8 +37,12 @@ pub fn shows(what: Shows, ran: &[Interval], step_ns: u64) -> Gate {
         (Shows::InTurn, [first, .., last]) => {
             overlap::after("the slow kernel of B", *last, "that of A", *first, step_ns)
         }
+        (Shows::Held | Shows::Beside, [copy, kernel]) => beside_a_copy(*copy, *kernel, what == Shows::Held),
         (Shows::Abreast, [first, .., last]) => overlap::side_by_side("slow kernels", &[*first, *last]),
-        _ => Gate::fail(format!("timeline: {} kernels ran, too few to show anything", ran.len())),
+        _ => Gate::fail(format!(
+            "timeline: {} kernels and copies ran, and that is not what shows anything",
+            ran.len()
+        )),
     }
 }
 
@@ -56,6 +64,15 @@ pub fn part_of_the_time(flawed: f32, repaired: f32) -> Gate {
         percent(repaired)
     );
     if flawed <= MAX_MISSED && HELD.contains(&repaired) { Gate::pass(sentence) } else { Gate::fail(sentence) }
+}
+
+/// How much of a copy's time had gone when a kernel on another stream began, and whether that was more than half.
+fn beside_a_copy(copy: Interval, kernel: Interval, is_held: bool) -> Gate {
+    let gone = kernel.start_ns.saturating_sub(copy.start_ns);
+    let part = gone as f64 / copy.length_ns().max(1) as f64;
+    let sentence =
+        format!("timeline: the kernel began when {:.0}% of the copy's time had gone", 100.0 * part);
+    if (part >= 0.5) == is_held { Gate::pass(sentence) } else { Gate::fail(sentence) }
 }
 
 /// Whether the card stood idle for longer between the two kernels when the host stood between them.
@@ -115,6 +132,11 @@ mod tests {
             (Shows::InTurn, &[long, behind, inside], Fail),
             (Shows::Abreast, &[long, behind, inside], Pass),
             (Shows::Abreast, &[long, inside, behind], Fail),
+            (Shows::Held, &[long, ran(500, 600)], Pass),
+            (Shows::Held, &[long, ran(499, 600)], Fail),
+            (Shows::Beside, &[long, ran(499, 600)], Pass),
+            (Shows::Beside, &[long, ran(500, 600)], Fail),
+            (Shows::Beside, &[behind, long], Pass),
             (Shows::Early, &[long], Fail),
             (Shows::Abreast, &[], Fail),
             (Shows::Nothing("why"), &[], NotGated),

@@ -105,12 +105,21 @@ pub const PITFALLS: &[Pitfall] = &[
         comes_to: ComesTo::Value(|_| 2.0),
     },
     Pitfall {
+        name: "pageable-copy",
+        what: "the asynchronous call copies pageable memory, and holds the host until the driver has carried it",
+        flawed: programs::beside_a_pageable_copy,
+        repaired: programs::beside_a_page_locked_copy,
+        missing: 0,
+        shows: [Shows::Held, Shows::Beside],
+        comes_to: ComesTo::Value(|rig| rig.slow_value()),
+    },
+    Pitfall {
         name: "staging-refilled",
         what: "the host refills a page-locked buffer while the copy from it is still to come",
         flawed: programs::staging_refilled,
         repaired: programs::two_staging_buffers,
         missing: 1,
-        shows: [Shows::Nothing("kernels are on it, and what the host does is not"); 2],
+        shows: [Shows::Nothing("kernels and copies are on it, and what the host does is not"); 2],
         // Twice what the host wrote first.
         comes_to: ComesTo::Value(|_| 2.0),
     },

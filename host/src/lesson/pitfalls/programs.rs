@@ -2,10 +2,13 @@
 //! asked of an event without. Where an edge is missing, its two ends are marked (1) and (2).
 
 use crate::lesson::rig::{ELEMS, Rig};
-use crate::submit::{Error, Event, Pinned, Stream};
+use crate::submit::{Buffer, Error, Event, HostMemory, Pinned, Stream};
 
 const FIRST: [f32; ELEMS] = [1.0; ELEMS];
 const SECOND: [f32; ELEMS] = [2.0; ELEMS];
+
+/// Elements of a copy that takes much longer than a call: 32 MiB.
+const COPIED: usize = 8 << 20;
 
 type Outcome = Result<f32, Error>;
 
@@ -153,6 +156,25 @@ fn one_between_two(rig: &Rig<'_>, between: &Stream<'_>) -> Outcome {
     rig.slow(&a, &rig.mid)?;
     rig.quick(between, &rig.ones, &rig.out)?;
     rig.slow(&b, &rig.other)?;
+    rig.outcome()
+}
+
+/// A copy of ordinary memory by the asynchronous call, and a kernel that is submitted behind it to another stream.
+pub fn beside_a_pageable_copy(rig: &Rig<'_>) -> Outcome {
+    beside_a_copy::<false>(rig)
+}
+
+/// The same with page-locked memory.
+pub fn beside_a_page_locked_copy(rig: &Rig<'_>) -> Outcome {
+    beside_a_copy::<true>(rig)
+}
+
+fn beside_a_copy<const PAGE_LOCKED: bool>(rig: &Rig<'_>) -> Outcome {
+    let (a, b) = (rig.stream("A")?, rig.stream("B")?);
+    let from = HostMemory::<f32, PAGE_LOCKED>::new(rig.context, "from", COPIED)?;
+    let to = Buffer::<f32>::new(rig.context, "to", COPIED)?;
+    a.copy_to_device(&from, &to)?;
+    rig.slow(&b, &rig.out)?;
     rig.outcome()
 }
 
