@@ -10,5 +10,6 @@ pub mod clock;
 pub mod forkjoin;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod pdl;
+pub mod pipeline;
 pub mod streams;
 pub mod timing;

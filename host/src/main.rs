@@ -48,6 +48,7 @@ fn run(command: Command) -> ExitCode {
         Command::Pdl(options) => on_card(options),
         Command::Timing(options) => on_card(options),
         Command::Copies(options) => on_card(options),
+        Command::Pipeline(options) => on_card(options),
         Command::Bench(options) => on_card(options),
     }
 }

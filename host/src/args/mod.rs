@@ -4,6 +4,7 @@ mod bench;
 mod copies;
 mod forkjoin;
 mod pdl;
+mod pipeline;
 mod streams;
 mod timing;
 
@@ -17,6 +18,7 @@ pub use bench::Bench;
 pub use copies::Copies;
 pub use forkjoin::ForkJoin;
 pub use pdl::{Pdl, Trigger};
+pub use pipeline::Pipeline;
 pub use streams::Streams;
 pub use timing::Timing;
 
@@ -42,6 +44,8 @@ pub enum Command {
     Timing(Timing),
     /// Copies of page-locked and pageable memory: when the call returns, and what runs beside what
     Copies(Copies),
+    /// Chunks over streams: copies to the device, kernels and copies to the host, side by side
+    Pipeline(Pipeline),
     /// Every kernel alone and the three lessons, against the card's limits
     Bench(Bench),
 }

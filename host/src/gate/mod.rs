@@ -5,6 +5,7 @@ pub mod copies;
 pub mod forkjoin;
 pub mod overlap;
 pub mod pdl;
+pub mod pipeline;
 pub mod streams;
 pub mod timing;
 

@@ -2,11 +2,13 @@
 //! not know what kind of card it runs on.
 
 pub mod bench;
+pub mod chunks;
 pub mod copies;
 pub mod diamond;
 pub mod forkjoin;
 pub mod lanes;
 pub mod pdl;
+pub mod pipeline;
 mod stopwatch;
 pub mod streams;
 pub mod timing;
