@@ -12,5 +12,6 @@ pub mod flag;
 pub mod forkjoin;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod pdl;
+pub mod pipeline;
 pub mod streams;
 pub mod timing;

@@ -11,6 +11,7 @@
 //! and the widest registers of this machine.
 
 pub mod pdl;
+pub mod pipeline;
 pub mod streams;
 pub mod timing;
 

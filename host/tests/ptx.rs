@@ -25,6 +25,7 @@ const KERNELS: &[&Kernel] = &[
     gpu::pdl::produce_stage_never::KERNEL,
     gpu::pdl::combine_stage::KERNEL,
     gpu::timing::vec_add::KERNEL,
+    gpu::pipeline::add_chain::KERNEL,
 ];
 
 /// The kernels that the image must have.

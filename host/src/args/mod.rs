@@ -8,6 +8,7 @@ mod errors;
 mod exercise;
 mod forkjoin;
 mod pdl;
+mod pipeline;
 mod pitfalls;
 mod priority;
 mod startup;
@@ -30,6 +31,7 @@ pub use errors::Errors;
 pub use exercise::{Action, Check, Exercise, Name};
 pub use forkjoin::ForkJoin;
 pub use pdl::{Pdl, Trigger};
+pub use pipeline::Pipeline;
 pub use pitfalls::Pitfalls;
 pub use priority::Priority;
 pub use startup::Startup;
@@ -69,6 +71,8 @@ pub enum Command {
     Timing(Timing),
     /// Copies of page-locked and pageable memory: when the call returns, and what runs beside what
     Copies(Copies),
+    /// Chunks over streams: copies to the device, kernels and copies to the host, side by side
+    Pipeline(Pipeline),
     /// Every kernel alone and the three lessons, against the card's limits
     Bench(Bench),
     /// Small programs in which an order is missing or in the way, each beside its repaired twin

@@ -8,6 +8,7 @@ pub mod exercise;
 pub mod forkjoin;
 pub mod overlap;
 pub mod pdl;
+pub mod pipeline;
 pub mod pitfalls;
 pub mod priority;
 pub mod startup;

@@ -3,6 +3,7 @@
 
 pub mod bench;
 pub mod child;
+pub mod chunks;
 pub mod copies;
 pub mod default_stream;
 pub mod diamond;
@@ -12,6 +13,7 @@ pub mod first_use;
 pub mod forkjoin;
 pub mod lanes;
 pub mod pdl;
+pub mod pipeline;
 pub mod pitfalls;
 pub mod priority;
 pub mod rig;

@@ -33,6 +33,7 @@ const KERNELS: &[&Kernel] = &[
     gpu::pdl::produce_stage_never::KERNEL,
     gpu::pdl::combine_stage::KERNEL,
     gpu::timing::vec_add::KERNEL,
+    gpu::pipeline::add_chain::KERNEL,
 ];
 
 /// The kernel's arguments.
@@ -79,6 +80,11 @@ pub unsafe fn run(name: &str, arguments: *mut *mut u64, spoiled: bool, folds_the
             let out = shared(3, 1);
             reference::timing::vec_add(shared(0, 1), shared(2, 1), out);
             (out, full(100.0))
+        }
+        "add_chain" => {
+            let out = shared(3, 1);
+            reference::pipeline::add_chain(shared(0, 1), shared(2, 1), out, slot(4) as u32);
+            (out, few(100.0))
         }
         "spin_lcg" => {
             let out = unsafe { slice::from_raw_parts_mut(slot(0) as *mut u32, slot(1) as usize) };
