@@ -55,28 +55,28 @@ pub enum Command {
     Forkjoin(ForkJoin),
     /// Streams that overlap, and streams that only look like it
     Streams(Streams),
-    /// Which streams wait for the default streams, for each pair of kinds, from one host thread and from two
-    DefaultStream(DefaultStream),
-    /// A small kernel behind a grid that fills the card, with and without a priority
-    Priority(Priority),
-    /// What is done when a wait for an event, a stream or the card is over, and asking without waiting
-    Sync(Sync),
     /// Programmatic dependent launch: a kernel that starts before the one ahead of it has finished
     Pdl(Pdl),
     /// Errors seen at the call, errors seen later, and one after which nothing works any more
     Errors(Errors),
     /// What the first call, the first load and the first launch cost, against the second
     Startup(Startup),
+    /// Which streams wait for the default streams, for each pair of kinds, from one host thread and from two
+    DefaultStream(DefaultStream),
+    /// A small kernel behind a grid that fills the card, with and without a priority
+    Priority(Priority),
     /// A vector addition timed with events, and four ways to time it wrong
     Timing(Timing),
+    /// What is done when a wait for an event, a stream or the card is over, and asking without waiting
+    Sync(Sync),
     /// Copies of page-locked and pageable memory: when the call returns, and what runs beside what
     Copies(Copies),
     /// Chunks over streams: copies to the device, kernels and copies to the host, side by side
     Pipeline(Pipeline),
-    /// Every kernel alone and the three lessons, against the card's limits
-    Bench(Bench),
     /// Small programs in which an order is missing or in the way, each beside its repaired twin
     Pitfalls(Pitfalls),
+    /// Every kernel alone and the three lessons, against the card's limits
+    Bench(Bench),
     /// The exercises: files that you edit, and that are checked
     Exercise(Exercise),
     /// The lessons in the order in which to take them, with a line each

@@ -13,7 +13,7 @@ use timeline::model::Timeline;
 use super::watched::Watched;
 use super::{Gates, Lesson, Outcome, Setting};
 use crate::args;
-use crate::band::intervals;
+use crate::band::intervals_of;
 use crate::gate::equality;
 use crate::gate::sync::{self as gates, Complete};
 use crate::reference::streams as reference;
@@ -276,7 +276,10 @@ impl Findings {
         let warmups = self.parameters.common.repeat.warmups();
         let (band, _) =
             self.watched.trace(context, "short-and-long-stream", warmups, || rig.submit(), report)?;
-        let gates = gates::narrow_first(&intervals(&band), self.watched.step_ns());
+        let gates = gates::narrow_first(
+            &intervals_of(&band, |name| name == gpu::streams::spin_lcg::KERNEL.name),
+            self.watched.step_ns(),
+        );
         self.watched.draw(band, &gates);
         for gate in gates {
             self.gates.hold_overlap(gate, context, report);
