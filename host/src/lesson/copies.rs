@@ -268,25 +268,29 @@ impl Findings {
     /// What ran beside what, with the clock read around each copy.
     fn trace(&mut self, ends: &Ends<'_>, report: Report) -> Result<(), Error> {
         type Submit<'e> = &'e dyn Fn() -> Result<(), Error>;
-        type Judge = fn(first: Interval, second: Interval, step_ns: u64) -> Gate;
-        let beside: Judge = |first, second, _| overlap::side_by_side("copies", &[first, second]);
-        let after: Judge =
-            |first, second, step_ns| overlap::after("the second copy", second, "the first", first, step_ns);
-        let one_engine: Judge =
-            |_, _, _| Gate::not_gated("timeline: one copy engine does one copy at a time".to_owned());
-        let beside = if self.setting.card.copy_engines < 2 { one_engine } else { beside };
+        type Judge = fn(first: Interval, second: Interval, engines: u32, step_ns: u64) -> Gate;
         let parts: [(&str, Submit<'_>, Judge); 3] = [
-            ("both directions, pinned", &|| ends.both_directions(), beside),
-            ("two to device, pinned", &|| ends.two_to_device(), |first, second, _| {
+            ("both directions, pinned", &|| ends.both_directions(), |first, second, engines, _| {
+                gates::ran_at_once(first, second, engines)
+            }),
+            ("two to device, pinned", &|| ends.two_to_device(), |first, second, _, _| {
                 gates::took_turns(first, second)
             }),
-            ("both directions, pageable", &|| ends.both_directions_pageable(), after),
+            (
+                "both directions, pageable",
+                &|| ends.both_directions_pageable(),
+                |first, second, _, step_ns| {
+                    overlap::after("the second copy", second, "the first", first, step_ns)
+                },
+            ),
         ];
         for (name, submit, judge) in parts {
             let warmups = self.parameters.common.repeat.warmups();
             let (band, log) = self.watched.trace(ends.context, name, warmups, submit, report)?;
             let gate = match intervals(&band)[..] {
-                [first, second] => judge(first, second, self.watched.step_ns()),
+                [first, second] => {
+                    judge(first, second, self.setting.card.copy_engines, self.watched.step_ns())
+                }
                 _ => overlap::side_by_side("copies", &[]),
             };
             self.watched.draw(band, std::slice::from_ref(&gate));
