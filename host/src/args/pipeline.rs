@@ -9,7 +9,7 @@ use super::Common;
 #[derive(Clone, Debug, Args, Serialize)]
 pub struct Pipeline {
     /// Elements of each of the two inputs and of the output; no number of chunks has to divide it
-    #[arg(long, value_name = "N", default_value_t = (1 << 25) + 35, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+    #[arg(long, value_name = "N", default_value_t = (3 << 23) + 35, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     pub elems: u64,
     /// Chunks that the work is cut into
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]

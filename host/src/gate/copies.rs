@@ -1,5 +1,6 @@
 //! The gates of the copies lesson: when a call returns, how fast a copy is, and what two copies at once take.
 
+use super::overlap::{self, Interval};
 use super::{Gate, cut};
 
 /// The most of a copy's time after which the call of an asynchronous one returns.
@@ -102,6 +103,35 @@ pub fn one_direction(two_ms: f64, one_ms: f64) -> Gate {
     }
 }
 
+/// Whether two copies ran at once, on a card with so many copy engines.
+pub fn ran_at_once(first: Interval, second: Interval, engines: u32) -> Gate {
+    let gate = overlap::side_by_side("copies", &[first, second]);
+    let shortest_ms = first.length_ns().min(second.length_ns()) as f64 / 1e6;
+    if engines < 2 {
+        Gate::not_gated(format!("{}: the card has {engines} copy engine", gate.sentence))
+    } else if shortest_ms < MIN_COPY_MS {
+        Gate::not_gated(format!("{}: too short to tell; take more elements", gate.sentence))
+    } else {
+        gate
+    }
+}
+
+/// Whether the second of two copies of one direction was drawn for as long as the first. Copies are drawn from the end of the
+/// one before them in their direction, so two that shared the bus would end together and the second be drawn short.
+pub fn took_turns(first: Interval, second: Interval) -> Gate {
+    let us = |ran: Interval| ran.length_ns() as f64 / 1e3;
+    let sentence = format!(
+        "timeline: the second copy ended {:.1} us after the first, which took {:.1} us",
+        us(second),
+        us(first)
+    );
+    if second.length_ns() >= first.length_ns().div_ceil(2) && first.length_ns() > 0 {
+        Gate::pass(format!("{sentence}: they took turns"))
+    } else {
+        Gate::not_gated(format!("{sentence}: they shared the bus"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Verdict::{Fail, NotGated, Pass};
@@ -155,5 +185,22 @@ mod tests {
         assert_eq!(one_direction(1.79, 1.0).verdict, Fail);
         assert_eq!(one_direction(0.1, 0.05).verdict, NotGated);
         assert_eq!(one_direction(f64::NAN, 1.0).verdict, Fail);
+    }
+
+    #[test]
+    fn copies_took_turns_when_the_second_is_drawn_for_half_of_the_first_or_longer() {
+        let ran = |start_ns, end_ns| Interval { start_ns, end_ns };
+        assert_eq!(took_turns(ran(0, 100), ran(100, 150)).verdict, Pass);
+        assert_eq!(took_turns(ran(0, 100), ran(100, 149)).verdict, NotGated);
+        assert_eq!(took_turns(ran(0, 0), ran(0, 0)).verdict, NotGated);
+    }
+
+    #[test]
+    fn copies_ran_at_once_for_half_of_the_shorter_where_there_are_two_engines() {
+        let ran = |start_ns, end_ns| Interval { start_ns, end_ns };
+        assert_eq!(ran_at_once(ran(0, 200_000), ran(100_000, 300_000), 2).verdict, Pass);
+        assert_eq!(ran_at_once(ran(0, 200_000), ran(100_001, 300_001), 2).verdict, Fail);
+        assert_eq!(ran_at_once(ran(0, 200_000), ran(200_000, 300_000), 1).verdict, NotGated);
+        assert_eq!(ran_at_once(ran(0, 99_999), ran(99_999, 300_000), 2).verdict, NotGated);
     }
 }

@@ -8,6 +8,11 @@ use crate::submit::{Buffer, Context, Error, Event, Launch, Pinned, Range, Stream
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
+/// Elements that a thread takes at a time.
+const ELEMS_OF_THREAD: usize = 4;
+/// Waves of resident blocks in a kernel at most: it fills the card, and blocks end all the while, so that the readings of the
+/// clock around other streams' copies find room.
+const WAVES: u32 = 4;
 
 /// Host memory, device memory and streams for work in chunks.
 pub struct Chunks<'c> {
@@ -19,7 +24,8 @@ pub struct Chunks<'c> {
     a: Buffer<'c, f32>,
     b: Buffer<'c, f32>,
     out: Buffer<'c, f32>,
-    launch: Launch,
+    /// Blocks of a kernel at most.
+    most_blocks: u32,
     steps: u32,
 }
 
@@ -55,7 +61,6 @@ impl<'c> Chunks<'c> {
         let stream = |number| Stream::new(context, &format!("s{number}"), StreamKind::NonBlocking);
         let host = |name| Pinned::new(context, name, elems);
         let device = |name| Buffer::new(context, name, elems);
-        // Half of what the card holds: kernels of two chunks have room at once.
         let resident = context.resident_blocks(gpu::pipeline::add_chain::KERNEL, THREADS)?;
         let chunks = Chunks {
             context,
@@ -66,7 +71,7 @@ impl<'c> Chunks<'c> {
             a: device("a")?,
             b: device("b")?,
             out: device("out")?,
-            launch: Launch::new((resident / 2).max(1), THREADS),
+            most_blocks: WAVES * resident,
             steps: options.steps,
         };
         chunks.host_a.write(a);
@@ -92,7 +97,9 @@ impl<'c> Chunks<'c> {
             }
             Stage::Compute => {
                 let [a, b, out] = [&self.a, &self.b, &self.out].map(|buffer| buffer.part(chunk.clone()));
-                stream.launch(&self.launch, gpu::pipeline::add_chain(&a, &b, &out, self.steps))
+                let needed = chunk.len().div_ceil(ELEMS_OF_THREAD * THREADS as usize);
+                let launch = Launch::new(self.most_blocks.min(needed as u32), THREADS);
+                stream.launch(&launch, gpu::pipeline::add_chain(&a, &b, &out, self.steps))
             }
             Stage::CopyOut => stream.copy_part_to_host(&self.out, &self.host_out, chunk.clone()),
         }

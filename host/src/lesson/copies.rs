@@ -16,7 +16,8 @@ use super::watched::Watched;
 use super::{Gates, Lesson, Outcome, Setting};
 use crate::args;
 use crate::band::intervals;
-use crate::gate::{Gate, copies as gates, equality, overlap};
+use crate::gate::overlap::{self, Interval};
+use crate::gate::{Gate, copies as gates, equality};
 use crate::measure::Statistics;
 use crate::report::{Report, thousands};
 use crate::submit::{
@@ -161,7 +162,8 @@ impl Findings {
     /// When each call returns, and what its copy takes.
     fn calls(&mut self, ends: &Ends<'_>, report: Report) -> Result<(), Error> {
         let Ends { streams: [stream, _], legacy, buffers: [x, _], pinned, pageable, .. } = ends;
-        let mut plain = vec![0.0; x.len()];
+        // Not zeros: those could be one page of the host's, many times over.
+        let mut plain = vec![1.0; x.len()];
         report.say(format!(
             "{:32}  {:>13}  {:>16}  {:>11}  {:>8}",
             "copy", "call returned", "complete by then", "card's time", "GB/s"
@@ -265,24 +267,29 @@ impl Findings {
 
     /// What ran beside what, with the clock read around each copy.
     fn trace(&mut self, ends: &Ends<'_>, report: Report) -> Result<(), Error> {
-        let step_ns = |findings: &Findings| findings.watched.step_ns();
         type Submit<'e> = &'e dyn Fn() -> Result<(), Error>;
-        let parts: [(&str, Submit<'_>, bool); 3] = [
-            ("both directions, pinned", &|| ends.both_directions(), true),
-            ("two to device, pinned", &|| ends.two_to_device(), false),
-            ("both directions, pageable", &|| ends.both_directions_pageable(), false),
+        type Judge = fn(first: Interval, second: Interval, engines: u32, step_ns: u64) -> Gate;
+        let parts: [(&str, Submit<'_>, Judge); 3] = [
+            ("both directions, pinned", &|| ends.both_directions(), |first, second, engines, _| {
+                gates::ran_at_once(first, second, engines)
+            }),
+            ("two to device, pinned", &|| ends.two_to_device(), |first, second, _, _| {
+                gates::took_turns(first, second)
+            }),
+            (
+                "both directions, pageable",
+                &|| ends.both_directions_pageable(),
+                |first, second, _, step_ns| {
+                    overlap::after("the second copy", second, "the first", first, step_ns)
+                },
+            ),
         ];
-        for (name, submit, beside) in parts {
+        for (name, submit, judge) in parts {
             let warmups = self.parameters.common.repeat.warmups();
             let (band, log) = self.watched.trace(ends.context, name, warmups, submit, report)?;
-            let ran = intervals(&band);
-            let gate = match ran[..] {
-                _ if self.setting.card.copy_engines < 2 && beside => {
-                    Gate::not_gated("timeline: one copy engine does one copy at a time".to_owned())
-                }
-                _ if beside => overlap::side_by_side("copies", &ran),
+            let gate = match intervals(&band)[..] {
                 [first, second] => {
-                    overlap::after("the second copy", second, "the first", first, step_ns(self))
+                    judge(first, second, self.setting.card.copy_engines, self.watched.step_ns())
                 }
                 _ => overlap::side_by_side("copies", &[]),
             };

@@ -146,7 +146,12 @@ impl Driver {
         let part = move |memory: &mut Memory, part: Range<u64>| {
             // Parts begin at multiples of the pattern's length, which is a power of two.
             if let Ok(target) = memory.write(to + part.start, part.end - part.start) {
-                target.chunks_exact_mut(pattern.len()).for_each(|word| word.copy_from_slice(&pattern));
+                match pattern[..] {
+                    [byte] => target.fill(byte),
+                    _ => {
+                        target.chunks_exact_mut(pattern.len()).for_each(|word| word.copy_from_slice(&pattern))
+                    }
+                }
             }
         };
         let route = Route::Within { from: None, to };
