@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_host_in_between_costs_more_than_a_wait_of_the_stream() {
-        let gap = |ns| [ran(0, 100), ran(100 + ns, 300)];
+        let gap = |ns: u64| [ran(0, 100), ran(100 + ns, 300)];
         assert_eq!(idle(&gap(9), &gap(2)).verdict, Pass);
         assert_eq!(idle(&gap(2), &gap(2)).verdict, Fail);
         assert_eq!(idle(&gap(9)[..1], &gap(2)).verdict, Fail);
