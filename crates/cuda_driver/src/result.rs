@@ -52,6 +52,8 @@ codes! {
     UNSUPPORTED_PTX_VERSION = 222;
     /// A handle is not valid, or not of the kind that the call needs.
     INVALID_HANDLE = 400;
+    /// Something that the call needs is in another state.
+    ILLEGAL_STATE = 401;
     /// No kernel, variable or other thing of that name.
     NOT_FOUND = 500;
     /// What was asked about is not complete. Not a failure.

@@ -11,7 +11,6 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use crate::clock::Clock;
 use crate::edges::Order;
 use crate::index::{Index, Lane};
-use crate::path::Depths;
 use crate::program::{
     Access, Action, BufferId, Copy, EventId, Launch, Memory, Memset, Mode, Operation, Program, Span,
 };
@@ -93,8 +92,8 @@ pub(crate) enum Found {
         clocks: HashMap<(usize, usize), Clock>,
         races: Vec<Race>,
     },
-    /// How deep each operation is.
-    Depths(Depths),
+    /// For each operation those that it is after.
+    Predecessors(Vec<Vec<usize>>),
 }
 
 struct Unseen {
@@ -210,8 +209,12 @@ impl<'i> Pass<'i> {
             self.settle(at, lane);
         }
         let sight = self.order.sight(lane, false);
-        if let Found::Depths(depths) = &mut self.found {
-            depths.count(at, lane, &sight);
+        if let Found::Predecessors(all) = &mut self.found {
+            for (other, counted) in self.counted.iter().enumerate() {
+                let seen =
+                    (1..).zip(counted).filter(|&(epoch, &before)| before != at && sight.sees(other, epoch));
+                all[at].extend(seen.map(|(_, &before)| before));
+            }
         }
         let epoch = self.order.epoch(lane);
         for Access { span, mode, .. } in accesses {
@@ -259,7 +262,7 @@ impl<'i> Pass<'i> {
         });
         for Unseen { mark, buffer, bytes, before_wait } in unseen.drain(..) {
             match &mut self.found {
-                Found::Depths(_) => {}
+                Found::Predecessors(_) => {}
                 Found::Suspects(suspects) => _ = suspects.insert(mark.operation),
                 Found::Races { clocks, races, .. } => {
                     if self.order.sight(lane, before_wait).sees(mark.lane, mark.epoch) {
@@ -299,7 +302,7 @@ impl<'i> Pass<'i> {
         }
         missed.sort_unstable();
         match &mut self.found {
-            Found::Depths(_) => {}
+            Found::Predecessors(_) => {}
             Found::Suspects(suspects) => suspects.extend(missed),
             Found::Races { races, .. } => {
                 let clash = Clash::Time { start: from, elapsed: at };

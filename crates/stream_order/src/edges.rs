@@ -46,16 +46,6 @@ impl Sight<'_> {
     pub fn sees(&self, lane: usize, epoch: u32) -> bool {
         epoch <= self.clock.get(lane) || lane == self.lane && epoch >= self.from
     }
-
-    /// How many operations of the lane are complete, counted from the first.
-    pub fn complete(&self, lane: usize) -> u32 {
-        self.clock.get(lane)
-    }
-
-    /// The epoch from which on the lane's operations are complete again; none of them has the largest.
-    pub fn complete_again_from(&self, lane: usize) -> u32 {
-        if lane == self.lane { self.from } else { u32::MAX }
-    }
 }
 
 /// What each stream, thread and event stands for, after the operations so far.

@@ -35,7 +35,7 @@ mod words;
 pub use arrows::{Arrow, arrows};
 pub use check::{Clash, Race, races};
 pub use explain::{Cause, Finding};
-pub use path::{CriticalPath, critical_path};
+pub use path::{CriticalPath, critical_path, predecessors};
 
 use program::Program;
 

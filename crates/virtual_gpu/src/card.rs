@@ -131,6 +131,10 @@ pub struct FrontEnd {
 pub struct HostCosts {
     /// A launch.
     pub launch_ns: u64,
+    /// A launch of a graph, and for each of its nodes.
+    pub graph_launch_ns: u64,
+    /// What each node of the graph adds.
+    pub graph_node_ns: u64,
     /// A record of an event.
     pub record_ns: u64,
     /// A stream's wait for an event.

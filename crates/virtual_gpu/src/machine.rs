@@ -42,6 +42,7 @@ pub enum LoadError {
 }
 
 /// A kernel's launch.
+#[derive(Clone)]
 pub struct KernelLaunch {
     /// Blocks along each axis.
     pub grid: [u32; 3],
@@ -102,7 +103,8 @@ impl Machine {
         program.image.unload(&mut self.memory);
     }
 
-    /// Puts a kernel's launch into a stream; it reaches the card at `arrival`.
+    /// Puts a kernel's launch into a stream; it reaches the card at `arrival`, and waits for the operations in `after` beside
+    /// those that its stream implies.
     ///
     /// # Errors
     ///
@@ -111,6 +113,7 @@ impl Machine {
         &mut self,
         stream: StreamId,
         arrival: Picos,
+        after: &[OpId],
         kernel: &Kernel,
         launch: KernelLaunch,
     ) -> Result<OpId, exec::LaunchError> {
@@ -131,7 +134,7 @@ impl Machine {
         };
         let blocks = grid.iter().map(|&along| u64::from(along)).product();
         let work = Launch { blocks, footprint, priority, early, make: Box::new(make) };
-        Ok(self.clock.submit(stream, arrival, &[], Work::Kernel(work)))
+        Ok(self.clock.submit(stream, arrival, after, Work::Kernel(work)))
     }
 
     /// See [`Clock::submit`].

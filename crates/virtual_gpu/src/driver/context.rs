@@ -155,6 +155,7 @@ impl Driver {
         for stream in self.streams.take_all(|stream| stream.context == handle) {
             self.machine.remove_stream(stream.id);
         }
+        self.forget_graphs(handle);
         self.events.take_all(|event| event.context == handle);
         self.functions.take_all(|function| function.context == handle);
         for module in self.modules.take_all(|module| module.context == handle) {
@@ -248,7 +249,7 @@ impl Driver {
     ///
     /// The error of a kernel.
     pub fn synchronize(&mut self) -> Answer<()> {
-        self.context()?;
+        self.refuse_captured_context()?;
         self.wait_for_all()
     }
 

@@ -46,6 +46,7 @@ impl Driver {
     pub fn destroy_event(&mut self, handle: usize) -> Answer<()> {
         self.context()?;
         self.events.take(handle)?;
+        self.captures.forget_event(handle);
         self.spend(self.card().host.handle_ns)
     }
 
@@ -53,13 +54,19 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// `INVALID_HANDLE`, also when event and stream are of two contexts.
+    /// `INVALID_HANDLE`, also when event and stream are of two contexts; those of a capture.
     pub fn record_event(&mut self, event: usize, stream: usize) -> Answer<()> {
         let stream = self.stream(stream)?;
         let Event { context, timing, .. } = *self.events.get(event)?;
         if context != stream.context {
             return Err(CuResult::INVALID_HANDLE);
         }
+        if let Some(capture) = self.captured(stream)? {
+            self.note_record(event, stream, capture);
+            self.events.get_mut(event)?.recorded = None;
+            return self.spend(self.card().host.record_ns);
+        }
+        self.captures.forget_event(event);
         self.spend(self.card().host.record_ns)?;
         let work = if timing { Work::Timestamp } else { Work::Nothing };
         let record = self.machine.submit(stream.id, self.arrival(), &[], work);
@@ -71,10 +78,12 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// `NOT_READY` while it is not; `INVALID_HANDLE`; the error of a kernel.
+    /// `NOT_READY` while it is not; `INVALID_HANDLE`; those of a capture; the error of a kernel.
     pub fn query_event(&mut self, handle: usize) -> Answer<()> {
         self.context()?;
         let recorded = self.events.get(handle)?.recorded;
+        self.refuse_captured_event(handle, true)?;
+        self.refuse_in_capture()?;
         self.spend(self.card().host.query_ns)?;
         self.query(recorded)
     }
@@ -83,10 +92,13 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// `INVALID_HANDLE`; the error of a kernel.
+    /// `INVALID_HANDLE`; those of a capture; the error of a kernel.
     pub fn synchronize_event(&mut self, handle: usize) -> Answer<()> {
         self.context()?;
-        match self.events.get(handle)?.recorded {
+        let recorded = self.events.get(handle)?.recorded;
+        self.refuse_captured_event(handle, true)?;
+        self.refuse_in_capture()?;
+        match recorded {
             Some(record) => self.wait_for(record),
             None => self.spend(self.card().host.wake_ns),
         }
@@ -100,7 +112,9 @@ impl Driver {
     /// one is not complete.
     pub fn elapsed_ms(&mut self, start: usize, stop: usize) -> Answer<f32> {
         self.context()?;
+        let handles = [start, stop];
         let (start, stop) = (*self.events.get(start)?, *self.events.get(stop)?);
+        handles.into_iter().try_for_each(|event| self.refuse_captured_event(event, false))?;
         if start.context != stop.context || !start.timing || !stop.timing {
             return Err(CuResult::INVALID_HANDLE);
         }

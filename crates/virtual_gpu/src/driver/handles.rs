@@ -78,6 +78,11 @@ impl<T> Table<T> {
         self.0.iter().find(|(_, thing)| is_it(thing)).map(|(&handle, _)| handle)
     }
 
+    /// All things, by the age of their handles.
+    pub fn all(&self) -> impl Iterator<Item = &T> {
+        self.0.values()
+    }
+
     /// Takes out all things for which `goes` says so.
     pub fn take_all(&mut self, mut goes: impl FnMut(&T) -> bool) -> Vec<T> {
         let handles: Vec<usize> =

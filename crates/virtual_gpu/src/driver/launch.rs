@@ -1,6 +1,7 @@
 //! Launches: what is refused at the call, and what is put into the stream.
 
 use super::device::{GREATEST_PRIORITY, MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK};
+use super::graph::Task;
 use super::module::max_threads;
 use super::{Answer, Driver};
 use crate::clock::Schedule;
@@ -42,7 +43,7 @@ impl Driver {
     ///
     /// `INVALID_VALUE` for a grid, a block or dynamic shared memory that is out of its range; `LAUNCH_OUT_OF_RESOURCES` for
     /// more threads than the kernel's registers allow; `INVALID_HANDLE`; `NOT_SUPPORTED` for an attribute that the card does
-    /// not have; the error of a kernel.
+    /// not have, and for an early start in a capture; those of a capture; the error of a kernel.
     pub fn launch(
         &mut self,
         function: usize,
@@ -61,8 +62,6 @@ impl Driver {
             return Err(CuResult::LAUNCH_OUT_OF_RESOURCES);
         }
         let asked = self.read_attributes(attributes)?;
-        self.first_use(function)?;
-        self.spend(self.card().host.launch_ns)?;
         let launch = KernelLaunch {
             grid: shape.grid,
             block: shape.block,
@@ -72,8 +71,17 @@ impl Driver {
             early: asked.early,
         };
         let kernel = self.functions.get(function)?.kernel.clone();
+        if self.captured(stream)?.is_some() {
+            // An early start would be an edge of another kind.
+            return match asked.early {
+                true => Err(CuResult::NOT_SUPPORTED),
+                false => self.note(stream, Task::Kernel(kernel, launch)),
+            };
+        }
+        self.first_use(function)?;
+        self.spend(self.card().host.launch_ns)?;
         let arrival = self.arrival();
-        let launched = self.machine.launch(stream.id, arrival, &kernel, launch);
+        let launched = self.machine.launch(stream.id, arrival, &[], &kernel, launch);
         launched.map(|_| ()).map_err(|_| CuResult::INVALID_VALUE)
     }
 

@@ -60,6 +60,7 @@ impl Driver {
         if bytes == 0 {
             return Err(CuResult::INVALID_VALUE);
         }
+        self.refuse_in_capture()?;
         let address = self.machine.memory().allocate(bytes, None).map_err(|_| CuResult::OUT_OF_MEMORY)?;
         self.allocations.device.insert(address, context);
         self.spend(self.card().host.allocate_ns)?;
@@ -76,6 +77,7 @@ impl Driver {
         if !self.allocations.device.contains_key(&address) {
             return Err(CuResult::INVALID_VALUE);
         }
+        self.refuse_in_capture()?;
         self.wait_for_all()?;
         self.allocations.device.remove(&address);
         self.machine.memory().free(address).map_err(|_| CuResult::INVALID_VALUE)?;
@@ -102,6 +104,7 @@ impl Driver {
         if bytes == 0 {
             return Err(CuResult::INVALID_VALUE);
         }
+        self.refuse_in_capture()?;
         let block = HostBlock::new(bytes).ok_or(CuResult::OUT_OF_MEMORY)?;
         let start = block.start;
         self.allocations.host.insert(start.as_ptr().addr(), (block, context));
@@ -119,6 +122,7 @@ impl Driver {
         if !self.allocations.host.contains_key(&address) {
             return Err(CuResult::INVALID_VALUE);
         }
+        self.refuse_in_capture()?;
         self.wait_for_all()?;
         self.allocations.host.remove(&address);
         self.spend(self.card().host.allocate_ns)

@@ -12,11 +12,13 @@
 //! is sticky, as on a real card: every call that needs a context answers it until the last context is destroyed, and
 //! [`last_fault`] has the details that a code cannot carry.
 
+mod capture;
 mod context;
 mod copy;
 mod device;
 mod entry;
 mod event;
+mod graph;
 mod handles;
 mod launch;
 mod memory;
@@ -38,9 +40,11 @@ use crate::card::Card;
 use crate::clock::{NS, OpId, Picos, Schedule, Stopped};
 use crate::machine::Machine;
 use crate::memory::Fault;
+use capture::Captures;
 use context::Contexts;
 use cuda_driver::{CuResult, Symbol};
 use event::Event;
+use graph::{Executable, Graph};
 use handles::{Names, Table};
 use memory::Allocations;
 use module::{Function, Module};
@@ -108,6 +112,9 @@ pub struct Driver {
     functions: Table<Function>,
     streams: Table<Stream>,
     events: Table<Event>,
+    captures: Captures,
+    graphs: Table<Graph>,
+    executables: Table<Executable>,
     allocations: Allocations,
     /// The error that every call answers until the last context is gone.
     lost: Option<CuResult>,
@@ -128,6 +135,9 @@ impl Driver {
             functions: Table::default(),
             streams: Table::default(),
             events: Table::default(),
+            captures: Captures::default(),
+            graphs: Table::default(),
+            executables: Table::default(),
             allocations: Allocations::default(),
             lost: None,
             fault: None,

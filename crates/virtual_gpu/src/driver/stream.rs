@@ -21,6 +21,8 @@ pub struct Stream {
 /// Handles of the legacy and of the calling thread's own default stream; 0 is the legacy one too.
 const LEGACY: usize = 1;
 const PER_THREAD: usize = 2;
+/// The one flag of a wait. (`CU_EVENT_WAIT_EXTERNAL`)
+const EXTERNAL: u32 = 1;
 
 impl Driver {
     /// The stream of a handle.
@@ -70,6 +72,7 @@ impl Driver {
     pub fn destroy_stream(&mut self, handle: usize) -> Answer<()> {
         self.context()?;
         let stream = self.streams.take(handle)?;
+        self.captures.forget_stream(stream.id);
         self.machine.remove_stream(stream.id);
         self.spend(self.card().host.handle_ns)
     }
@@ -81,6 +84,7 @@ impl Driver {
     /// `INVALID_HANDLE`; the error of a kernel.
     pub fn synchronize_stream(&mut self, handle: usize) -> Answer<()> {
         let stream = self.stream(handle)?;
+        self.refuse_captured_stream(stream)?;
         self.wait_for_stream(stream)
     }
 
@@ -108,6 +112,7 @@ impl Driver {
     /// `NOT_READY` while it is not; `INVALID_HANDLE`; the error of a kernel.
     pub fn query_stream(&mut self, handle: usize) -> Answer<()> {
         let stream = self.stream(handle)?;
+        self.refuse_captured_stream(stream)?;
         self.spend(self.card().host.query_ns)?;
         let last = self.mark(stream);
         // The mark of the legacy stream is complete when what it stands for is.
@@ -133,15 +138,21 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// `INVALID_HANDLE`; `INVALID_VALUE` for flags.
+    /// `INVALID_HANDLE`; `INVALID_VALUE` for flags; those of a capture.
     pub fn wait_event(&mut self, stream: usize, event: usize, flags: u32) -> Answer<()> {
         let stream = self.stream(stream)?;
         let recorded = self.events.get(event)?.recorded;
-        // CU_EVENT_WAIT_EXTERNAL is for captures.
-        if flags != 0 {
-            return Err(CuResult::INVALID_VALUE);
+        match flags {
+            0 => {}
+            // Within a capture a node that waits for an event of outside; without one the same as none.
+            EXTERNAL => return Err(CuResult::NOT_SUPPORTED),
+            _ => return Err(CuResult::INVALID_VALUE),
         }
+        let is_captured = self.note_wait(stream, event, recorded.is_some())?;
         self.spend(self.card().host.wait_ns)?;
+        if is_captured {
+            return Ok(());
+        }
         if let Some(record) = recorded {
             self.machine.submit(stream.id, self.arrival(), &[record], Work::Nothing);
         }

@@ -1,5 +1,6 @@
 //! The driver's rules, call by call, as a program would meet them.
 
+mod capture;
 mod errors;
 mod handles;
 mod launches;

@@ -6,6 +6,7 @@
 
 mod context;
 mod device;
+mod graph;
 mod memory;
 mod module;
 mod stream;
@@ -89,6 +90,8 @@ functions! {
         stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamSynchronize cuStreamQuery
             cuStreamWaitEvent cuStreamGetFlags cuStreamGetPriority cuEventCreate cuEventDestroy_v2 cuEventRecord
             cuEventQuery cuEventSynchronize cuEventElapsedTime;
+        graph: cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing cuGraphInstantiateWithFlags cuGraphLaunch
+            cuGraphExecDestroy cuGraphDestroy cuGraphGetNodes cuGraphGetEdges cuGraphNodeGetType;
         memory: cuMemAlloc_v2 cuMemFree_v2 cuMemAllocHost_v2 cuMemFreeHost cuMemGetInfo_v2 cuMemcpyHtoD_v2
             cuMemcpyDtoH_v2 cuMemcpyDtoD_v2 cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2 cuMemcpyDtoDAsync_v2 cuMemsetD8_v2
             cuMemsetD16_v2 cuMemsetD32_v2 cuMemsetD8Async cuMemsetD16Async cuMemsetD32Async;
@@ -96,13 +99,11 @@ functions! {
     lacks {
         cuCtxGetLimit cuCtxSetLimit cuCtxGetCacheConfig cuCtxSetCacheConfig cuCtxGetSharedMemConfig
         cuCtxSetSharedMemConfig cuLinkCreate_v2 cuLinkAddData_v2 cuLinkComplete cuLinkDestroy cuFuncSetCacheConfig
-        cuFuncSetSharedMemConfig cuLaunchHostFunc cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing
-        cuMemAllocManaged cuMemAllocAsync cuMemFreeAsync cuMemAdvise cuMemPrefetchAsync cuMemcpy2D_v2 cuMemcpyAtoH_v2
-        cuMemcpyHtoA_v2 cuGraphCreate cuGraphDestroy cuGraphAddKernelNode cuGraphKernelNodeGetParams cuGraphGetNodes
-        cuGraphGetEdges cuGraphNodeGetType cuGraphDebugDotPrint cuGraphInstantiateWithFlags cuGraphLaunch
-        cuGraphExecDestroy cuArray3DCreate_v2 cuArray3DGetDescriptor_v2 cuArrayDestroy cuTexObjectCreate
-        cuTexObjectDestroy cuTexObjectGetResourceDesc cuTexObjectGetResourceViewDesc cuSurfObjectCreate
-        cuSurfObjectDestroy cuSurfObjectGetResourceDesc cuImportExternalMemory cuExternalMemoryGetMappedBuffer
-        cuDestroyExternalMemory
+        cuFuncSetSharedMemConfig cuLaunchHostFunc cuMemAllocManaged cuMemAllocAsync cuMemFreeAsync cuMemAdvise
+        cuMemPrefetchAsync cuMemcpy2D_v2 cuMemcpyAtoH_v2 cuMemcpyHtoA_v2 cuGraphCreate cuGraphAddKernelNode
+        cuGraphKernelNodeGetParams cuGraphDebugDotPrint cuArray3DCreate_v2 cuArray3DGetDescriptor_v2 cuArrayDestroy
+        cuTexObjectCreate cuTexObjectDestroy cuTexObjectGetResourceDesc cuTexObjectGetResourceViewDesc
+        cuSurfObjectCreate cuSurfObjectDestroy cuSurfObjectGetResourceDesc cuImportExternalMemory
+        cuExternalMemoryGetMappedBuffer cuDestroyExternalMemory
     }
 }

@@ -115,11 +115,11 @@ fn each_symbol_has_a_function_and_an_unsupported_one_says_its_name() {
     for &symbol in Symbol::ALL {
         assert!(resolve(symbol).is_some());
     }
-    let function = resolve(Symbol::cuGraphLaunch).unwrap();
+    let function = resolve(Symbol::cuMemAllocManaged).unwrap();
     // SAFETY: what stands for an unsupported function reads no argument.
     let function: extern "C" fn() -> CuResult = unsafe { std::mem::transmute(function.as_ptr()) };
     assert_eq!(function(), CuResult::NOT_SUPPORTED);
-    assert_eq!(take_unsupported(), Some(Symbol::cuGraphLaunch));
+    assert_eq!(take_unsupported(), Some(Symbol::cuMemAllocManaged));
     assert_eq!(take_unsupported(), None);
 }
 
