@@ -37,10 +37,9 @@ impl Stages {
 
     /// The longest: no pipeline is faster.
     pub fn longest_ms(self) -> f64 {
-        // A maximum would drop a NaN.
-        [self.copy_in, self.compute, self.copy_out]
-            .into_iter()
-            .fold(0.0, |longest: f64, ms| if ms.is_nan() { f64::NAN } else { longest.max(ms) })
+        let all = [self.copy_in, self.compute, self.copy_out];
+        // A maximum alone would drop a NaN.
+        if all.iter().any(|ms| ms.is_nan()) { f64::NAN } else { all.into_iter().fold(0.0, f64::max) }
     }
 
     /// The same for one of so many equal chunks.
