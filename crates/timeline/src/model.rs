@@ -45,10 +45,11 @@ pub struct Stream {
     pub kind: String,
 }
 
-/// A kernel that ran, from the start of its first warp to the end of its last.
+/// A kernel that ran, from the start of its first warp to the end of its last; or a copy or a fill, which has no blocks, from a
+/// reading of the clock before it to one behind it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Slice {
-    /// The kernel's name.
+    /// The kernel's name, or what a copy or a fill does.
     pub name: String,
     /// Where: an index in [`Band::streams`].
     pub stream: usize,

@@ -114,6 +114,11 @@ fn footnote(page: &mut Page, timeline: &Timeline) {
         timeline.step_ns
     );
     page.text("faint", LEFT, &note);
+    if timeline.bands.iter().flat_map(|band| &band.slices).any(|slice| slice.blocks.is_empty()) {
+        page.down(20.0);
+        let note = "What has no blocks, as copies and fills, is from a reading of the clock before it to one behind it.";
+        page.text("faint", LEFT, note);
+    }
     page.down(24.0);
 }
 

@@ -178,3 +178,17 @@ fn nothing_at_all_is_drawn_too() {
         assert!(Document::parse(&text).is_ok() && !text.contains("NaN") && !text.contains("inf"), "{text}");
     }
 }
+
+#[test]
+fn a_page_with_copies_says_how_they_were_timed() {
+    let says = |blocks: bool| {
+        let mut only = slice("only", 0, 0, 1);
+        if blocks {
+            only.blocks.push(timeline::model::Block { sm: 0, start_ns: 0, end_ns: 1000 });
+        }
+        let mut band = band("band", "", 1, 1);
+        band.slices.push(only);
+        draw(&timeline("title", vec![band])).contains("a reading of the clock before it")
+    };
+    assert_eq!([says(false), says(true)], [true, false]);
+}
