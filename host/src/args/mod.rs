@@ -4,6 +4,7 @@ mod bench;
 mod copies;
 mod exercise;
 mod forkjoin;
+mod graph;
 mod pdl;
 mod pitfalls;
 mod streams;
@@ -19,6 +20,7 @@ pub use bench::Bench;
 pub use copies::Copies;
 pub use exercise::{Action, Check, Exercise, Name};
 pub use forkjoin::ForkJoin;
+pub use graph::Graph;
 pub use pdl::{Pdl, Trigger};
 pub use pitfalls::Pitfalls;
 pub use streams::Streams;
@@ -46,6 +48,8 @@ pub enum Command {
     Timing(Timing),
     /// Copies of page-locked and pageable memory: when the call returns, and what runs beside what
     Copies(Copies),
+    /// The diamond captured once as a graph, and launched again and again
+    Graph(Graph),
     /// Every kernel alone and the three lessons, against the card's limits
     Bench(Bench),
     /// Small programs in which an order is missing or in the way, each beside its repaired twin

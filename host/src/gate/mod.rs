@@ -4,6 +4,7 @@
 pub mod copies;
 pub mod exercise;
 pub mod forkjoin;
+pub mod graph;
 pub mod overlap;
 pub mod pdl;
 pub mod pitfalls;

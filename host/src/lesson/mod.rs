@@ -5,6 +5,7 @@ pub mod bench;
 pub mod copies;
 pub mod diamond;
 pub mod forkjoin;
+pub mod graph;
 pub mod lanes;
 pub mod pdl;
 pub mod pitfalls;
