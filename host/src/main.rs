@@ -56,6 +56,7 @@ fn run(command: Command) -> ExitCode {
         Command::Timing(options) => on_card(options),
         Command::Copies(options) => on_card(options),
         Command::Pipeline(options) => on_card(options),
+        Command::Graph(options) => on_card(options),
         Command::Bench(options) => on_card(options),
         Command::Pitfalls(options) => on_card(options),
         Command::Exercise(args::Exercise { action: Action::Check(options) }) => on_card(options),

@@ -1,7 +1,7 @@
 //! What a lesson submitted, asked for the edges that are missing in it. It translates the log for `stream_order`, which
 //! knows the rules; it touches no device. What a kernel that starts early does before its wait, the log knows too.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use cuda_std::abi::Access;
 use cuda_std::call::BufferUse;
@@ -117,6 +117,28 @@ pub fn edges(log: &Log) -> Vec<Edge> {
         buffer: None,
     };
     stream_order::arrows(&program).into_iter().map(edge).collect()
+}
+
+/// The work of a log, as indices in its entries: launches, copies and fills.
+pub fn work(log: &Log) -> Vec<usize> {
+    let is_work = |operation: &Operation| {
+        operation.stream().is_some()
+            && !matches!(
+                operation,
+                Operation::Record { .. }
+                    | Operation::Wait { .. }
+                    | Operation::DestroyStream { .. }
+                    | Operation::SynchronizeStream { .. }
+            )
+    };
+    (0..log.entries.len()).filter(|&at| is_work(&log.entries[at].operation)).collect()
+}
+
+/// For each piece of work the earlier ones that it is after, all by their places among the work.
+pub fn predecessors(log: &Log) -> Vec<BTreeSet<usize>> {
+    let (work, all) = (work(log), stream_order::predecessors(&translate(log)));
+    let place = |at: &usize| work.iter().position(|one| one == at);
+    work.iter().map(|&at| all[at].iter().filter_map(place).collect()).collect()
 }
 
 /// The longest chain of ordered operations, where an operation counts so many `units`.

@@ -30,8 +30,9 @@ fn checked(
         panic!("not exercise")
     };
     let Action::Check(options) = asked.action else { panic!("not check") };
-    open_driver(&options.common).unwrap();
+    let opened = open_driver(&options.common).unwrap();
     let context = Context::open(0, IMAGES).unwrap();
+    context.set_overlaps(opened.overlaps);
     let findings = check(&context, &options, Report::new(true).quiet());
     let findings = findings.map(|findings| (serde_json::to_value(&findings).unwrap(), findings.passed()));
     assert!(context.finish().is_empty());

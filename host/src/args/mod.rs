@@ -7,6 +7,7 @@ mod default_stream;
 mod errors;
 mod exercise;
 mod forkjoin;
+mod graph;
 mod pdl;
 mod pipeline;
 mod pitfalls;
@@ -30,6 +31,7 @@ pub use default_stream::DefaultStream;
 pub use errors::Errors;
 pub use exercise::{Action, Check, Exercise, Name};
 pub use forkjoin::ForkJoin;
+pub use graph::Graph;
 pub use pdl::{Pdl, Trigger};
 pub use pipeline::Pipeline;
 pub use pitfalls::Pitfalls;
@@ -73,6 +75,8 @@ pub enum Command {
     Copies(Copies),
     /// Chunks over streams: copies to the device, kernels and copies to the host, side by side
     Pipeline(Pipeline),
+    /// The diamond captured once as a graph, and launched again and again
+    Graph(Graph),
     /// Small programs in which an order is missing or in the way, each beside its repaired twin
     Pitfalls(Pitfalls),
     /// Every kernel alone and the three lessons, against the card's limits

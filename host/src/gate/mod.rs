@@ -6,6 +6,7 @@ pub mod default_stream;
 pub mod errors;
 pub mod exercise;
 pub mod forkjoin;
+pub mod graph;
 pub mod overlap;
 pub mod pdl;
 pub mod pipeline;

@@ -1,7 +1,7 @@
 //! The diamond and its two siblings: three orders of the same launches.
 
 use crate::args;
-use crate::submit::{Buffer, Context, Error, Event, Launch, Range, Stream, StreamKind};
+use crate::submit::{Buffer, Context, Error, Event, Executable, Graph, Launch, Range, Stream, StreamKind};
 
 /// Threads of a block, eight warps.
 pub const THREADS: u32 = 256;
@@ -126,6 +126,24 @@ impl<'c> Diamond<'c> {
         self.upstream()?;
         self.fork_after(&self.fork_too_early)?;
         self.join()
+    }
+
+    /// Captures one of the three.
+    ///
+    /// # Errors
+    ///
+    /// Any error of the submission layer.
+    pub fn capture(&self, submit: impl FnOnce(&Self) -> Result<(), Error>) -> Result<Graph<'c>, Error> {
+        self.main.capture(|| submit(self))
+    }
+
+    /// Launches what was captured.
+    ///
+    /// # Errors
+    ///
+    /// Any error of the submission layer.
+    pub fn launch(&self, graph: &Executable<'_>) -> Result<(), Error> {
+        self.main.launch_graph(graph)
     }
 
     fn upstream(&self) -> Result<(), Error> {

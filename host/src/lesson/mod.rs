@@ -11,6 +11,7 @@ pub mod errors;
 pub mod fault;
 pub mod first_use;
 pub mod forkjoin;
+pub mod graph;
 pub mod lanes;
 pub mod pdl;
 pub mod pipeline;

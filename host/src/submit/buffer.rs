@@ -196,6 +196,7 @@ unsafe impl<T: Element> DeviceMemory<T> for View<'_, T> {
 
 impl<T: Element> Drop for Buffer<'_, T> {
     fn drop(&mut self) {
+        self.context.memory.release(self.id);
         // SAFETY: taken once, here, and not used after.
         let memory = unsafe { ManuallyDrop::take(&mut self.memory) };
         let answer = match DeviceBuffer::drop(memory) {

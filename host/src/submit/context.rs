@@ -13,6 +13,7 @@ use cust::error::CudaError;
 
 use super::dependence;
 use super::error::{check, check_cust};
+use super::graph::Memory;
 use super::log::{Entry, Log, Operation, Recorded, StreamId, ThreadId};
 use super::trace::Tracer;
 use super::{Card, Checks, Error, HostClock, LastError, Loading, Module, StreamKind, pending};
@@ -30,6 +31,7 @@ pub struct Context {
     streams: RefCell<Vec<(StreamId, StreamKind)>>,
     log: RefCell<Option<Recorded>>,
     pub(super) tracer: RefCell<Option<Tracer>>,
+    pub(super) memory: Memory,
     parked: RefCell<Vec<Error>>,
     // Last, because fields drop in order and the module's release needs the context.
     cust: cust::context::Context,
@@ -107,6 +109,7 @@ impl Context {
             streams: RefCell::default(),
             log: RefCell::default(),
             tracer: RefCell::default(),
+            memory: Memory::default(),
             parked: RefCell::default(),
             cust,
         };
@@ -221,6 +224,11 @@ impl Context {
         identity
     }
 
+    /// The name of an identity.
+    pub(super) fn name(&self, identity: u64) -> String {
+        self.names.borrow().get(&identity).cloned().unwrap_or_default()
+    }
+
     /// The same for a stream.
     pub(super) fn identify_stream(&self, name: &str, kind: StreamKind) -> StreamId {
         let id = StreamId(self.identify(name));
@@ -256,7 +264,7 @@ impl Context {
         }
     }
 
-    /// Notes an operation when a log is being taken.
+    /// Notes an operation when a log is being taken, and its memory when it is captured.
     #[track_caller]
     pub(super) fn note(&self, operation: impl FnOnce() -> Operation) {
         self.note_by(ThreadId::default(), operation);
@@ -265,8 +273,14 @@ impl Context {
     /// The same for what another host thread did.
     #[track_caller]
     pub(super) fn note_by(&self, thread: ThreadId, operation: impl FnOnce() -> Operation) {
-        if let Some(recorded) = self.log.borrow_mut().as_mut() {
-            recorded.entries.push(Entry { operation: operation(), thread, at: Location::caller() });
+        let mut log = self.log.borrow_mut();
+        if log.is_none() && !self.memory.is_noted() {
+            return;
+        }
+        let operation = operation();
+        self.memory.note(operation.memory());
+        if let Some(recorded) = log.as_mut() {
+            recorded.entries.push(Entry { operation, thread, at: Location::caller() });
         }
     }
 

@@ -58,6 +58,14 @@ pub enum Error {
         /// The least that the kernels need.
         needs: (u32, u32),
     },
+    /// A graph uses memory that is no more.
+    #[error("launch a graph: `{memory}`, which it uses, was released ({at}); keep it as long as the graph")]
+    Released {
+        /// The memory.
+        memory: String,
+        /// The caller.
+        at: &'static Location<'static>,
+    },
     /// A kernel that needs slices of one length was given others.
     #[error("launch `{kernel}`: its buffers are of different lengths ({at}); pass views of the same length")]
     UnequalLengths {

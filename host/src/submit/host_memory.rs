@@ -241,6 +241,7 @@ fn common_bytes<T>(elements: Range<usize>, both: usize) -> Range<usize> {
 impl<T: Element, const PAGE_LOCKED: bool> Drop for HostMemory<'_, T, PAGE_LOCKED> {
     fn drop(&mut self) {
         let what = format!("host memory `{}`", self.name);
+        self.context.memory.release(self.id);
         // That freeing it waits is not in the driver's documentation. When the wait fails, nothing runs any more.
         // SAFETY: takes nothing; the context is current on this thread.
         let answer = unsafe { cuda_driver::cuCtxSynchronize() };

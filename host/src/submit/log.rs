@@ -181,6 +181,22 @@ impl Operation {
             _ => None,
         }
     }
+
+    /// The buffers and the host memory that it touches.
+    pub(super) fn memory(&self) -> Vec<u64> {
+        match self {
+            Operation::Launch { buffers, .. } => buffers.iter().map(|used| used.buffer).collect(),
+            Operation::Copy { from, to, .. }
+            | Operation::AsyncCopyToDevice { from, to, .. }
+            | Operation::AsyncCopyToHost { from, to, .. } => vec![*from, *to],
+            Operation::Fill { buffer, .. }
+            | Operation::CopyToDevice { buffer, .. }
+            | Operation::CopyToHost { buffer, .. }
+            | Operation::FillByDefault { buffer, .. }
+            | Operation::Host { buffer, .. } => vec![*buffer],
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// An operation and who submitted it.

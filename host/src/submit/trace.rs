@@ -57,6 +57,7 @@ pub struct Warp {
 /// Where the twins of a submission leave their records.
 #[derive(Debug)]
 pub(super) struct Tracer {
+    memory: u64,
     address: u64,
     room: usize,
     needed: usize,
@@ -104,13 +105,12 @@ impl Context {
         buffer: &Buffer<'_, u64>,
         submission: impl Fn() -> Result<(), Error>,
     ) -> Result<(Log, Tracer), Error> {
-        let (address, room) = (buffer.location().address, buffer.len() / WORDS);
-        self.tracer.replace(Some(Tracer::new(address, room)));
+        self.tracer.replace(Some(Tracer::new(buffer)));
         let log = self.logged(submission);
         let tracer = self.tracer.take();
         let log = log?;
         self.synchronize()?;
-        Ok((log, tracer.unwrap_or(Tracer::new(address, room))))
+        Ok((log, tracer.unwrap_or(Tracer::new(buffer))))
     }
 
     /// The call as it is to be launched: of the traced twin, while a submission is traced.
@@ -128,8 +128,21 @@ impl Context {
 }
 
 impl Tracer {
-    fn new(address: u64, room: usize) -> Self {
-        Tracer { address, room, needed: 0, launches: Vec::new(), transfers: Vec::new() }
+    fn new(buffer: &Buffer<'_, u64>) -> Self {
+        let (at, room) = (buffer.location(), buffer.len() / WORDS);
+        Tracer {
+            memory: at.buffer,
+            address: at.address,
+            room,
+            needed: 0,
+            launches: Vec::new(),
+            transfers: Vec::new(),
+        }
+    }
+
+    /// The buffer of the records, by its identity.
+    pub(super) fn memory(&self) -> u64 {
+        self.memory
     }
 
     /// A launch for which there is no room goes untraced, and is only counted.
