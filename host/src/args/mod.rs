@@ -335,6 +335,10 @@ mod tests {
         assert_eq!((streams.elems, streams.spin_steps, streams.common.repeat.runs()), (None, None, 7));
         let pdl: Pdl = standard(repeat);
         assert_eq!((pdl.elems, pdl.pairs, pdl.trigger), (1_049_187, 64, Trigger::Mid));
+        let graph: Graph = standard(repeat);
+        assert_eq!((graph.elems, graph.branches, graph.common.repeat.runs()), (1 << 18, 4, 7));
+        let pitfalls: Pitfalls = standard(repeat);
+        assert_eq!((pitfalls.name, pitfalls.steps, pitfalls.common.repeat.warmups()), (None, 500_000, 2));
     }
 
     #[test]

@@ -170,11 +170,13 @@ impl Findings {
         let path = critical_path(&log, units);
         self.depth = Some(path.length);
         let depth = Depth { unit, predicted, found: path.length, chain: &chain(&log, &path) };
-        if !self.gates.hold(gates::depth(&depth), report) {
+        let depth = gates::depth(&depth);
+        if !self.gates.hold(depth.clone(), report) {
             return Ok(false);
         }
         let shows = lab.shows(&intervals(&band));
-        self.watched.draw(band, shows.as_slice());
+        let said: Vec<Gate> = [depth].into_iter().chain(shows.clone()).collect();
+        self.watched.draw(band, &said);
         report.picture(self.watched.timeline());
         let shown = shows.is_none_or(|gate| self.gates.hold_overlap(gate, context, report));
         let ratio = self.time(context, report, lab, submit)?;

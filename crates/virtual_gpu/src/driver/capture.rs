@@ -34,6 +34,8 @@ struct Capture {
     thread: ThreadId,
     is_spoilt: bool,
     graph: Graph,
+    /// The last nodes of streams that were destroyed.
+    left: Nodes,
 }
 
 /// A stream of a capture.
@@ -68,10 +70,11 @@ impl Captures {
 
     /// Forgets a stream, and the capture that began in it.
     pub fn forget_stream(&mut self, stream: StreamId) {
-        if let Some(member) = self.members.remove(&stream)
-            && self.all.get(&member.capture).is_some_and(|capture| capture.origin == stream)
-        {
-            self.remove(member.capture);
+        let Some(member) = self.members.remove(&stream) else { return };
+        match self.all.get_mut(&member.capture) {
+            Some(capture) if capture.origin == stream => _ = self.remove(member.capture),
+            Some(capture) => capture.left.extend(member.last),
+            None => {}
         }
     }
 
@@ -111,6 +114,7 @@ impl Driver {
             thread: thread::current().id(),
             is_spoilt: false,
             graph: Graph { context: stream.context, nodes: Vec::new() },
+            left: Nodes::new(),
         };
         self.captures.all.insert(id, capture);
         self.join(stream, id, Nodes::new());
@@ -143,11 +147,13 @@ impl Driver {
             return Err(CuResult::STREAM_CAPTURE_INVALIDATED);
         }
         if capture.mode != Mode::RELAXED && capture.thread != thread::current().id() {
+            self.captures.remove(id);
             return Err(CuResult::STREAM_CAPTURE_WRONG_THREAD);
         }
         let joined = capture.graph.up_to(&self.captures.members[&stream.id].last);
         let members = self.captures.members.values().filter(|member| member.capture == id);
-        let all_joined = members.flat_map(|member| &member.last).all(|node| joined.contains(node));
+        let mut ends = members.flat_map(|member| &member.last).chain(&capture.left);
+        let all_joined = ends.all(|node| joined.contains(node));
         let capture = self.captures.remove(id).ok_or(CuResult::ILLEGAL_STATE)?;
         if !all_joined {
             return Err(CuResult::STREAM_CAPTURE_UNJOINED);
@@ -225,7 +231,7 @@ impl Driver {
     /// # Errors
     ///
     /// `STREAM_CAPTURE_ISOLATION` for a captured stream and an event of outside, `STREAM_CAPTURE_MERGE` for an event of
-    /// another capture, `INVALID_VALUE` for one of a capture that has ended; each spoils what it is about. An event that was
+    /// another capture, `INVALID_VALUE` for one of a capture that has ended or was spoilt; each spoils what it is about. An event that was
     /// never recorded stands for nothing.
     pub(super) fn note_wait(&mut self, stream: Stream, event: usize, is_recorded: bool) -> Answer<bool> {
         let own = self.captured(stream)?;
@@ -241,9 +247,7 @@ impl Driver {
                 own.into_iter().for_each(|own| self.captures.spoil(own));
                 Err(CuResult::INVALID_VALUE)
             }
-            (_, Some((of_event, _))) if self.captures.is_spoilt(of_event) => {
-                Err(CuResult::STREAM_CAPTURE_INVALIDATED)
-            }
+            (_, Some((of_event, _))) if self.captures.is_spoilt(of_event) => Err(CuResult::INVALID_VALUE),
             (Some(own), Some((of_event, _))) if own != of_event => {
                 [own, of_event].into_iter().for_each(|capture| self.captures.spoil(capture));
                 Err(CuResult::STREAM_CAPTURE_MERGE)
@@ -265,18 +269,22 @@ impl Driver {
         }
     }
 
-    /// Refuses what would wait for a captured stream.
+    /// Refuses to wait for a stream, or to ask about it: of a captured one always, of others where the mode forbids it.
     ///
     /// # Errors
     ///
-    /// `STREAM_CAPTURE_UNSUPPORTED`, and the capture is spoilt.
-    pub(super) fn refuse_captured_stream(&mut self, stream: Stream) -> Answer<()> {
-        match self.captured(stream)? {
-            None => Ok(()),
-            Some(capture) => {
+    /// `STREAM_CAPTURE_UNSUPPORTED`; `STREAM_CAPTURE_IMPLICIT` for the legacy stream while a blocking one is captured. The
+    /// capture is spoilt.
+    pub(super) fn refuse_waiting(&mut self, stream: Stream) -> Answer<()> {
+        match self.captured(stream) {
+            Ok(None) => self.refuse_in_capture(),
+            Err(CuResult::STREAM_CAPTURE_IMPLICIT) => Err(CuResult::STREAM_CAPTURE_IMPLICIT),
+            Err(CuResult::STREAM_CAPTURE_INVALIDATED) => Err(CuResult::STREAM_CAPTURE_UNSUPPORTED),
+            Ok(Some(capture)) => {
                 self.captures.spoil(capture);
                 Err(CuResult::STREAM_CAPTURE_UNSUPPORTED)
             }
+            Err(other) => Err(other),
         }
     }
 

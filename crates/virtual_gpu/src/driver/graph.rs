@@ -146,12 +146,13 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// As [`Driver::graph_nodes`]; `NOT_SUPPORTED` for flags.
+    /// As [`Driver::graph_nodes`]; `NOT_SUPPORTED` for flags; those of a capture.
     pub fn instantiate(&mut self, graph: usize, flags: u64) -> Answer<usize> {
         let number = self.context()?.number;
         if flags != 0 {
             return Err(CuResult::NOT_SUPPORTED);
         }
+        self.refuse_in_capture()?;
         let graph = self.graph(graph)?.clone();
         let streams = graph.nodes.iter().map(|_| self.machine.add_stream(number, StreamKind::NonBlocking));
         let executable = Executable { streams: streams.collect(), graph, last: None };
@@ -166,8 +167,8 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// `INVALID_VALUE` for a handle that is none, `INVALID_HANDLE` for a stream of another context, `NOT_SUPPORTED` into a
-    /// captured stream; the error of a kernel.
+    /// `INVALID_VALUE` for a handle that is none, `INVALID_HANDLE` for a stream of another context, those of a capture,
+    /// of which a graph cannot be a part here; the error of a kernel.
     pub fn launch_graph(&mut self, executable: usize, stream: usize) -> Answer<()> {
         let stream = self.stream(stream)?;
         let Executable { graph, streams, last } =
@@ -177,7 +178,7 @@ impl Driver {
         }
         let (nodes, streams, last) = (graph.nodes.clone(), streams.clone(), *last);
         if self.captured(stream)?.is_some() {
-            return Err(CuResult::NOT_SUPPORTED);
+            return self.refuse_waiting(stream);
         }
         let host = &self.card().host;
         self.spend(host.graph_launch_ns + host.graph_node_ns * nodes.len() as u64)?;

@@ -81,10 +81,10 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// `INVALID_HANDLE`; the error of a kernel.
+    /// `INVALID_HANDLE`; those of a capture; the error of a kernel.
     pub fn synchronize_stream(&mut self, handle: usize) -> Answer<()> {
         let stream = self.stream(handle)?;
-        self.refuse_captured_stream(stream)?;
+        self.refuse_waiting(stream)?;
         self.wait_for_stream(stream)
     }
 
@@ -109,10 +109,10 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// `NOT_READY` while it is not; `INVALID_HANDLE`; the error of a kernel.
+    /// `NOT_READY` while it is not; `INVALID_HANDLE`; those of a capture; the error of a kernel.
     pub fn query_stream(&mut self, handle: usize) -> Answer<()> {
         let stream = self.stream(handle)?;
-        self.refuse_captured_stream(stream)?;
+        self.refuse_waiting(stream)?;
         self.spend(self.card().host.query_ns)?;
         let last = self.mark(stream);
         // The mark of the legacy stream is complete when what it stands for is.

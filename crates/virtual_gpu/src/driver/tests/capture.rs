@@ -210,13 +210,20 @@ fn where_a_capture_cannot_begin_and_cannot_end() {
 
 #[test]
 fn what_may_not_be_done_in_a_capture_has_its_code_and_spoils_it() {
-    type Call = fn(&mut Rig, [usize; 3], [usize; 2], u64) -> Answer<()>;
-    let calls: [(Call, CuResult); 9] = [
+    type Call = fn(&mut Rig, [usize; 3], [usize; 2], [u64; 2]) -> Answer<()>;
+    let calls: [(Call, CuResult); 13] = [
+        (|rig, [_, t, _], _, _| rig.driver.synchronize_stream(t), CuResult::STREAM_CAPTURE_UNSUPPORTED),
+        (|rig, [_, t, _], _, _| rig.driver.query_stream(t), CuResult::STREAM_CAPTURE_UNSUPPORTED),
+        (|rig, _, _, _| rig.driver.synchronize_stream(LEGACY), CuResult::STREAM_CAPTURE_UNSUPPORTED),
+        (
+            |rig, [s, ..], _, [_, graph]| rig.driver.launch_graph(graph as usize, s),
+            CuResult::STREAM_CAPTURE_UNSUPPORTED,
+        ),
         (|rig, [s, ..], _, _| rig.driver.synchronize_stream(s), CuResult::STREAM_CAPTURE_UNSUPPORTED),
         (|rig, [s, ..], _, _| rig.driver.query_stream(s), CuResult::STREAM_CAPTURE_UNSUPPORTED),
         (|rig, _, _, _| rig.driver.synchronize(), CuResult::STREAM_CAPTURE_UNSUPPORTED),
         (|rig, _, _, _| rig.driver.allocate(64).map(|_| ()), CuResult::STREAM_CAPTURE_UNSUPPORTED),
-        (|rig, _, _, buffer| rig.driver.free(buffer), CuResult::STREAM_CAPTURE_UNSUPPORTED),
+        (|rig, _, _, [buffer, _]| rig.driver.free(buffer), CuResult::STREAM_CAPTURE_UNSUPPORTED),
         (|rig, _, [_, d], _| rig.driver.query_event(d), CuResult::STREAM_CAPTURE_UNSUPPORTED),
         (|rig, _, [e, _], _| rig.driver.query_event(e), CuResult::CAPTURED_EVENT),
         (|rig, _, [e, _], _| rig.driver.synchronize_event(e), CuResult::CAPTURED_EVENT),
@@ -227,11 +234,16 @@ fn what_may_not_be_done_in_a_capture_has_its_code_and_spoils_it() {
         let ([s, t, _], [e, d]) = (streams, events);
         rig.driver.record_event(d, t).unwrap();
         rig.begin(s);
+        let graph = rig.driver.end_capture(s).unwrap();
+        let executable = rig.driver.instantiate(graph, 0).unwrap() as u64;
+        rig.begin(s);
         rig.set(s, buffer).unwrap();
         rig.driver.record_event(e, s).unwrap();
-        assert_eq!(call(&mut rig, streams, events, buffer), Err(code), "call {n}");
+        assert_eq!(call(&mut rig, streams, events, [buffer, executable]), Err(code), "call {n}");
         assert_eq!(rig.status(s), Status::INVALIDATED, "call {n}");
         assert_eq!(rig.set(s, buffer), Err(CuResult::STREAM_CAPTURE_INVALIDATED), "call {n}");
+        assert_eq!(rig.driver.synchronize_stream(s), Err(CuResult::STREAM_CAPTURE_UNSUPPORTED), "call {n}");
+        assert_eq!(rig.driver.wait_event(t, e, 0), Err(CuResult::INVALID_VALUE), "call {n}");
         assert_eq!(rig.end(s), Err(CuResult::STREAM_CAPTURE_INVALIDATED), "call {n}");
         assert_eq!(rig.driver.synchronize(), Ok(()), "call {n}");
     }
@@ -320,6 +332,25 @@ fn a_relaxed_capture_forbids_little_and_one_of_a_thread_forbids_that_thread() {
 }
 
 #[test]
+fn a_capture_that_another_thread_ends_is_over_and_only_a_relaxed_one_has_a_graph() {
+    for (mode, answer) in [
+        (Mode::GLOBAL, Err(CuResult::STREAM_CAPTURE_WRONG_THREAD)),
+        (Mode::THREAD_LOCAL, Err(CuResult::STREAM_CAPTURE_WRONG_THREAD)),
+        (Mode::RELAXED, Ok(())),
+    ] {
+        let (mut rig, [s, ..], _, _) = rig();
+        let context = rig.driver.current_context();
+        rig.driver.begin_capture(s, mode).unwrap();
+        let end = || {
+            rig.driver.set_current_context(context).unwrap();
+            rig.driver.end_capture(s).map(|_| ())
+        };
+        assert_eq!(std::thread::scope(|scope| scope.spawn(end).join().unwrap()), answer, "{mode:?}");
+        assert_eq!(rig.end(s), Err(CuResult::ILLEGAL_STATE));
+    }
+}
+
+#[test]
 fn what_a_stream_or_a_context_takes_with_it() {
     let (mut rig, [s, t, _], [e, _], buffer) = rig();
     rig.begin(s);
@@ -329,6 +360,14 @@ fn what_a_stream_or_a_context_takes_with_it() {
     rig.driver.destroy_stream(s).unwrap();
     assert_eq!(rig.status(t), Status::NONE);
     assert_eq!(rig.driver.allocate(64).map(|_| ()), Ok(()));
+
+    let member = rig.stream(NON_BLOCKING);
+    rig.begin(t);
+    rig.driver.record_event(e, t).unwrap();
+    rig.driver.wait_event(member, e, 0).unwrap();
+    rig.set(member, buffer).unwrap();
+    rig.driver.destroy_stream(member).unwrap();
+    assert_eq!(rig.end(t), Err(CuResult::STREAM_CAPTURE_UNJOINED), "its work leads nowhere");
 
     rig.begin(t);
     rig.set(t, buffer).unwrap();
