@@ -156,7 +156,7 @@ fn with_clock(ptx: &str, size: &Size, threads: usize) -> Duration {
             priority: 0,
             early: false,
         };
-        let kernel = machine.launch(stream, now, &kernel, launch).expect("a right launch");
+        let kernel = machine.launch(stream, now, &[], &kernel, launch).expect("a right launch");
         now = machine.finish(now, kernel).expect("it ends");
     })
 }

@@ -12,7 +12,7 @@ use host::lesson::rig;
 use host::order::missing_edges;
 use host::submit::{Attributes, Context, Error, Launch, Log, open_driver};
 
-pub use host::lesson::rig::{ELEMS, shape};
+pub use host::lesson::rig::shape;
 
 /// A scenario: a program in which an order is missing, and the same program repaired.
 pub struct Case {

@@ -1,9 +1,9 @@
 //! Events between streams: what a wait stands for, and what it does not.
 
-use crate::rig::{Case, On, Rig, stale, with_card};
+use crate::rig::{Case, On, stale, with_card};
 use host::lesson::pitfalls::programs;
 use host::order::edges;
-use host::submit::{Error, Operation};
+use host::submit::Operation;
 
 pub const NEVER_RECORDED: Case = Case {
     flawed: |rig| programs::never_recorded(rig),
