@@ -3,8 +3,8 @@
 //! One kernel feeds four branches, and a fifth kernel adds up what they made. Put the branches on `left` and `right`, two on
 //! each, so that they follow the upstream kernel and the join follows them. Then check:
 //!
-//! ```text
-//! cargo run -p host -- exercise check fork2
+//! ```console
+//! $ cargo run -p host -- exercise check fork2
 //! ```
 //!
 //! You have `lab.branch(0, stream)?` to `lab.branch(3, stream)?`, `stream.record(&event)?` and `stream.wait(&event)?`.

@@ -3,8 +3,8 @@
 //! Three kernels, each of which needs what the one before it made. The last one begins with a prologue that needs nothing of
 //! the second: let it start early. Then check:
 //!
-//! ```text
-//! cargo run -p host -- exercise check pdl
+//! ```console
+//! $ cargo run -p host -- exercise check pdl
 //! ```
 //!
 //! Launch attributes are in `crate::submit::Attributes`, and `launch.with(attributes)` adds them to a launch.

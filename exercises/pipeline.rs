@@ -3,8 +3,8 @@
 //! Four chunks go to the card, are computed, and come back. Below, everything is on one stream, and nothing overlaps. Chunks 0
 //! and 2 share their memory on the card, and so do chunks 1 and 3. Use both streams. Then check:
 //!
-//! ```text
-//! cargo run -p host -- exercise check pipeline
+//! ```console
+//! $ cargo run -p host -- exercise check pipeline
 //! ```
 
 use crate::exercise::pipeline::{CHUNKS, Lab};

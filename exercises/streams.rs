@@ -4,8 +4,8 @@
 //! have `lab.a` and `lab.b`, which are non-blocking, and the event `lab.done`. Let the first two kernels run side by side, and
 //! the third after both. Then check:
 //!
-//! ```text
-//! cargo run -p host -- exercise check streams
+//! ```console
+//! $ cargo run -p host -- exercise check streams
 //! ```
 
 use crate::exercise::streams::Lab;

@@ -6,6 +6,8 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
+#[cfg(not(target_arch = "nvptx64"))]
+mod all;
 pub mod clock;
 pub mod errors;
 pub mod flag;
@@ -15,3 +17,6 @@ pub mod pdl;
 pub mod pipeline;
 pub mod streams;
 pub mod timing;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use all::KERNELS;

@@ -7,31 +7,10 @@ use std::process::Command;
 use cuda_std::abi::Kernel;
 use host::kernels::{IMAGES, Image};
 
-/// Every kernel of the crate `gpu`.
-const KERNELS: &[&Kernel] = &[
-    gpu::clock::read_clock::KERNEL,
-    gpu::flag::wait_for_flag::KERNEL,
-    gpu::flag::set_flag::KERNEL,
-    gpu::errors::write_at::KERNEL,
-    gpu::clock::stamp::KERNEL,
-    gpu::forkjoin::grind_fma::KERNEL,
-    gpu::forkjoin::sum_four::KERNEL,
-    gpu::streams::spin_lcg::KERNEL,
-    gpu::streams::sweep_add::KERNEL,
-    gpu::streams::sweep_scale::KERNEL,
-    gpu::pdl::produce_stage::KERNEL,
-    gpu::pdl::produce_stage_early::KERNEL,
-    gpu::pdl::produce_stage_late::KERNEL,
-    gpu::pdl::produce_stage_never::KERNEL,
-    gpu::pdl::combine_stage::KERNEL,
-    gpu::timing::vec_add::KERNEL,
-    gpu::pipeline::add_chain::KERNEL,
-];
-
 /// The kernels that the image must have.
 fn kernels(image: &Image) -> impl Iterator<Item = &'static Kernel> {
     let (major, minor) = image.capability;
-    KERNELS.iter().copied().filter(move |kernel| kernel.since_sm <= 10 * major + minor)
+    gpu::KERNELS.iter().copied().filter(move |kernel| kernel.since_sm <= 10 * major + minor)
 }
 
 /// An entry's parameter types in order, and the instructions of its body.

@@ -187,10 +187,10 @@ impl Findings {
         let serial = self.region("serial", context, report, || work.submit(chunks, 1))?;
         let pipeline = self.region("pipeline", context, report, || work.submit(chunks, streams))?;
 
-        let bound = whole.longest_ms();
+        let bound = gates::bound_ms(whole, copies);
         report.say(format!(
-            "bound: {bound:.3} ms, the longest stage alone; both copies at once take {copies:.3} ms, which a bus that they \
-             share would make longer"
+            "bound: {bound:.3} ms, the longer of the longest stage alone, {:.3} ms, and both copies at once, {copies:.3} ms",
+            whole.longest_ms()
         ));
         let model = if streams == 1 { in_chunks.serial_ms() } else { in_chunks.overlapped_ms(self.count()) };
         let chunk = in_chunks.of_one(self.count());

@@ -3,7 +3,7 @@
 use crate::rig::{Case, On, stale, with_card};
 use host::lesson::pitfalls::programs;
 use host::order::edges;
-use host::submit::{Buffer, Launch, Operation};
+use host::submit::Operation;
 
 pub const NEVER_RECORDED: Case = Case {
     flawed: |rig| programs::never_recorded(rig),
@@ -261,36 +261,6 @@ fn a_kernel_that_was_never_launched_runs_beside_another(on: On) {
         assert!(!a.query()?, "the slow kernel is over");
         rig.context.synchronize()
     });
-}
-
-/// One kernel waits for the other while both run, and neither was ever launched.
-fn a_kernel_that_waits_for_one_that_was_never_launched_sees_it(on: On) {
-    with_card(on, |rig| {
-        let (a, b) = (rig.stream("A")?, rig.stream("B")?);
-        let (flag, seen) =
-            (Buffer::<u32>::new(rig.context, "flag", 1)?, Buffer::<u32>::new(rig.context, "seen", 1)?);
-        a.zero(&flag)?;
-        a.synchronize()?;
-        let one = Launch::new(1, 1);
-        a.launch(&one, gpu::flag::wait_for_flag(&flag, 2_000_000_000, &seen))?;
-        b.launch(&one, gpu::flag::set_flag(&flag))?;
-        rig.context.synchronize()?;
-        let mut saw = [0];
-        seen.copy_to(&mut saw)?;
-        assert_eq!(saw, [1]);
-        Ok(())
-    });
-}
-
-#[test]
-fn case_18_a_kernel_that_waits_for_one_that_was_never_launched_sees_it_on_the_virtual_card() {
-    a_kernel_that_waits_for_one_that_was_never_launched_sees_it(On::Virtual);
-}
-
-#[test]
-#[ignore = "needs a GPU"]
-fn case_18_a_kernel_that_waits_for_one_that_was_never_launched_sees_it_on_a_gpu() {
-    a_kernel_that_waits_for_one_that_was_never_launched_sees_it(On::Gpu);
 }
 
 #[test]

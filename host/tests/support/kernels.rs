@@ -5,7 +5,6 @@
 
 use std::slice;
 
-use cuda_std::abi::Kernel;
 use host::reference;
 
 /// What a kernel costs on the tests' card.
@@ -17,28 +16,9 @@ pub struct Cost {
     pub fills_the_card: bool,
 }
 
-/// Every kernel that the lessons launch.
-const KERNELS: &[&Kernel] = &[
-    gpu::clock::read_clock::KERNEL,
-    gpu::errors::write_at::KERNEL,
-    gpu::clock::stamp::KERNEL,
-    gpu::forkjoin::grind_fma::KERNEL,
-    gpu::forkjoin::sum_four::KERNEL,
-    gpu::streams::spin_lcg::KERNEL,
-    gpu::streams::sweep_add::KERNEL,
-    gpu::streams::sweep_scale::KERNEL,
-    gpu::pdl::produce_stage::KERNEL,
-    gpu::pdl::produce_stage_early::KERNEL,
-    gpu::pdl::produce_stage_late::KERNEL,
-    gpu::pdl::produce_stage_never::KERNEL,
-    gpu::pdl::combine_stage::KERNEL,
-    gpu::timing::vec_add::KERNEL,
-    gpu::pipeline::add_chain::KERNEL,
-];
-
 /// The kernel's arguments.
 pub fn slots(name: &str) -> usize {
-    KERNELS.iter().find(|kernel| kernel.name == name).map_or(0, |kernel| kernel.slots().count())
+    gpu::KERNELS.iter().find(|kernel| kernel.name == name).map_or(0, |kernel| kernel.slots().count())
 }
 
 /// Runs a kernel and returns what it costs. `spoiled` makes one element of its result wrong.
