@@ -18,7 +18,7 @@ use crate::gate::overlap::Interval;
 use crate::gate::{Gate, default_stream as gates, equality};
 use crate::reference::streams as reference;
 use crate::report::{Report, thousands};
-use crate::submit::{Buffer, Context, Error, HostThread, Launch, Stream, StreamKind};
+use crate::submit::{Buffer, Context, Error, HostThread, Launch, Range, Stream, StreamKind};
 
 /// Threads of the one block of a kernel: two of them never need the same place.
 const THREADS: u32 = 32;
@@ -226,7 +226,11 @@ impl Findings {
         for (first, second) in KINDS.iter().flat_map(|&first| KINDS.map(|second| (first, second))) {
             let pair = Pair { first, second, threads };
             let (name, in_turn) = (pair.name(), take_turns(pair));
-            let (band, log) = self.watched.trace(context, &name, warmups, || streams.submit(pair), report)?;
+            let submit = || {
+                let _range = Range::new(context, &name);
+                streams.submit(pair)
+            };
+            let (band, log) = self.watched.trace(context, &name, warmups, submit, report)?;
             let ran = intervals(&band);
             self.pairs.push(Measured::new(pair, &ran, self.watched.step_ns()));
             let gate = gates::pair(&ran, in_turn, self.watched.step_ns());

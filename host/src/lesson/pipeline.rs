@@ -192,7 +192,8 @@ impl Findings {
             "bound: {bound:.3} ms, the longer of the longest stage alone, {:.3} ms, and both copies at once, {copies:.3} ms",
             whole.longest_ms()
         ));
-        let model = if streams == 1 { in_chunks.serial_ms() } else { in_chunks.overlapped_ms(self.count()) };
+        let model =
+            if streams == 1 { in_chunks.serial_ms() } else { in_chunks.overlapped_ms(self.count(), copies) };
         let chunk = in_chunks.of_one(self.count());
         let gate = gates::model("serial", serial, in_chunks.serial_ms(), chunk, 1);
         self.gates.hold_overlap(gate, context, report);
@@ -286,7 +287,7 @@ impl Findings {
         }
         let submit = || work.submit(chunks, streams);
         let (band, log) = self.watched.trace(context, "pipeline", self.warmups(), submit, report)?;
-        let predicted = stages.serial_ms() / stages.overlapped_ms(self.count());
+        let predicted = stages.serial_ms() / stages.overlapped_ms(self.count(), 0.0);
         let gate = gates::side_by_side(&intervals(&band), predicted, stages.of_one(self.count()));
         self.draw(context, band, gate, report);
         self.watched.look("pipeline, traced", 0, Some(&log), &mut self.gates, report);

@@ -17,7 +17,7 @@ use crate::gate::overlap::Interval;
 use crate::gate::{Gate, equality, priority as gates};
 use crate::reference::streams as reference;
 use crate::report::{Report, thousands};
-use crate::submit::{Buffer, Context, Error, Launch, PriorityRange, Stream, StreamKind};
+use crate::submit::{Buffer, Context, Error, Launch, PriorityRange, Range, Stream, StreamKind};
 
 /// Threads of a block.
 const THREADS: u32 = 256;
@@ -223,7 +223,11 @@ impl Findings {
         report: Report,
     ) -> Result<Ran, Error> {
         let warmups = self.parameters.common.repeat.warmups();
-        let (band, log) = self.watched.trace(context, name, warmups, || rig.submit(small), report)?;
+        let submit = || {
+            let _range = Range::new(context, name);
+            rig.submit(small)
+        };
+        let (band, log) = self.watched.trace(context, name, warmups, submit, report)?;
         self.watched.look(name, 0, Some(&log), &mut self.gates, report);
         let mut blocks = block_intervals(&band);
         blocks.truncate(rig.full_blocks as usize);
