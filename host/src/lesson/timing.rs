@@ -24,6 +24,8 @@ use crate::submit::{Buffer, Context, Error, Event, HostClock, Launch, Range, Str
 
 /// Elements for the comparison with the reference: no block size divides it.
 const CHECK_ELEMS: usize = 1_048_576 + 611;
+/// Elements of the course's vectors, the least that is timed where nothing else was asked for.
+const COURSE_ELEMS: usize = 1 << 26;
 /// Bytes that the addition moves for an element: two are read, one is written.
 const ADD_BYTES: f64 = 12.0;
 /// Bytes that a copy moves for one.
@@ -99,7 +101,9 @@ pub fn run(context: &Context, options: &args::Timing, report: Report) -> Result<
         lesson: "timing",
         setting: Setting::of(context),
         parameters: options.clone(),
-        elems: options.elems.map_or_else(|| large_elems(context.card()), |elems| elems as usize),
+        elems: options
+            .elems
+            .map_or_else(|| large_elems(context.card()).max(COURSE_ELEMS), |elems| elems as usize),
         blocks: WAVES * context.resident_blocks(gpu::timing::vec_add::KERNEL, THREADS)?,
         gates: Gates::default(),
         right: None,
