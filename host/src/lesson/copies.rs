@@ -9,11 +9,10 @@
 //! one direction as long as both in a row.
 
 use serde::Serialize;
-use timeline::model::Timeline;
 
 use super::stopwatch::time_drained;
 use super::watched::Watched;
-use super::{Gates, Lesson, Outcome, Setting};
+use super::{Gates, Setting};
 use crate::args;
 use crate::band::intervals;
 use crate::gate::overlap::{self, Interval};
@@ -67,27 +66,7 @@ struct Observation {
     elements: usize,
 }
 
-impl Lesson for args::Copies {
-    type Findings = Findings;
-
-    fn common(&mut self) -> &mut args::Common {
-        &mut self.common
-    }
-
-    fn run(&self, context: &Context, report: Report) -> Result<Findings, Error> {
-        run(context, self, report)
-    }
-}
-
-impl Outcome for Findings {
-    fn passed(&self) -> bool {
-        self.gates.passed()
-    }
-
-    fn timeline(&self) -> Option<&Timeline> {
-        Some(self.watched.timeline())
-    }
-}
+super::lesson!(args::Copies);
 
 /// Runs the lesson: the data there and back, each call's return, copies at once, and a result that is read too early.
 ///

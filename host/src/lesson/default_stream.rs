@@ -8,10 +8,9 @@
 //! that the checker finds a missing edge in exactly those.
 
 use serde::Serialize;
-use timeline::model::Timeline;
 
 use super::watched::Watched;
-use super::{Gates, Lesson, Outcome, Setting};
+use super::{Gates, Setting};
 use crate::args;
 use crate::band::intervals;
 use crate::gate::overlap::Interval;
@@ -69,27 +68,7 @@ struct Measured {
     shared_us: f64,
 }
 
-impl Lesson for args::DefaultStream {
-    type Findings = Findings;
-
-    fn common(&mut self) -> &mut args::Common {
-        &mut self.common
-    }
-
-    fn run(&self, context: &Context, report: Report) -> Result<Findings, Error> {
-        run(context, self, report)
-    }
-}
-
-impl Outcome for Findings {
-    fn passed(&self) -> bool {
-        self.gates.passed()
-    }
-
-    fn timeline(&self) -> Option<&Timeline> {
-        Some(self.watched.timeline())
-    }
-}
+super::lesson!(args::DefaultStream);
 
 /// Runs the lesson.
 ///

@@ -8,12 +8,11 @@
 //! (1 + B) / 2.
 
 use serde::Serialize;
-use timeline::model::Timeline;
 
 use super::diamond::{A, Diamond, THREADS, UPSTREAM_B, branch_b};
 use super::stopwatch::time;
 use super::watched::Watched;
-use super::{Gates, Lesson, Outcome, Setting};
+use super::{Gates, Setting};
 use crate::args;
 use crate::band::intervals;
 use crate::compare::{Comparison, compare};
@@ -54,27 +53,7 @@ struct Observation {
     elements: usize,
 }
 
-impl Lesson for args::ForkJoin {
-    type Findings = Findings;
-
-    fn common(&mut self) -> &mut args::Common {
-        &mut self.common
-    }
-
-    fn run(&self, context: &Context, report: Report) -> Result<Findings, Error> {
-        run(context, self, report)
-    }
-}
-
-impl Outcome for Findings {
-    fn passed(&self) -> bool {
-        self.gates.passed()
-    }
-
-    fn timeline(&self) -> Option<&Timeline> {
-        Some(self.watched.timeline())
-    }
-}
+super::lesson!(args::ForkJoin);
 
 /// Runs the lesson: both orders against the reference, the ordering event as a stopwatch, the clock, the broken order.
 ///

@@ -1,6 +1,38 @@
 //! The lessons, one file each: claim, prediction, submission, gates. A lesson never calls a driver function, and does
 //! not know what kind of card it runs on.
 
+/// A lesson whose file has `run`, and `Findings` with the gates and with what was watched: that is most of them.
+macro_rules! lesson {
+    ($options:ty) => {
+        impl $crate::lesson::Lesson for $options {
+            type Findings = Findings;
+
+            fn common(&mut self) -> &mut $crate::args::Common {
+                &mut self.common
+            }
+
+            fn run(
+                &self,
+                context: &$crate::submit::Context,
+                report: $crate::report::Report,
+            ) -> Result<Findings, $crate::submit::Error> {
+                run(context, self, report)
+            }
+        }
+
+        impl $crate::lesson::Outcome for Findings {
+            fn passed(&self) -> bool {
+                self.gates.passed()
+            }
+
+            fn timeline(&self) -> Option<&timeline::model::Timeline> {
+                Some(self.watched.timeline())
+            }
+        }
+    };
+}
+use lesson;
+
 pub mod bench;
 pub mod child;
 pub mod chunks;

@@ -11,10 +11,9 @@
 use clap::ValueEnum;
 use gpu::pdl as kernels;
 use serde::Serialize;
-use timeline::model::Timeline;
 
 use super::watched::Watched;
-use super::{Gates, Lesson, Outcome, Setting};
+use super::{Gates, Setting};
 use crate::args::{self, Trigger};
 use crate::band::intervals;
 use crate::compare::compare;
@@ -74,27 +73,7 @@ pub struct Cell {
     pdl_gap_us: f64,
 }
 
-impl Lesson for args::Pdl {
-    type Findings = Findings;
-
-    fn common(&mut self) -> &mut args::Common {
-        &mut self.common
-    }
-
-    fn run(&self, context: &Context, report: Report) -> Result<Findings, Error> {
-        run(context, self, report)
-    }
-}
-
-impl Outcome for Findings {
-    fn passed(&self) -> bool {
-        self.gates.passed()
-    }
-
-    fn timeline(&self) -> Option<&Timeline> {
-        Some(self.watched.timeline())
-    }
-}
+super::lesson!(args::Pdl);
 
 /// Runs the lesson.
 ///

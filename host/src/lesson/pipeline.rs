@@ -9,12 +9,12 @@
 //! bound is the longest stage alone in one piece.
 
 use serde::Serialize;
-use timeline::model::{Band, Timeline};
+use timeline::model::Band;
 
 use super::chunks::{Chunks, Stage, THREADS, cut};
 use super::stopwatch::time_drained;
 use super::watched::Watched;
-use super::{Gates, Lesson, Outcome, Setting};
+use super::{Gates, Setting};
 use crate::args;
 use crate::band::intervals;
 use crate::gate::pipeline::{self as gates, Stages};
@@ -73,27 +73,7 @@ struct Observation {
     elements: usize,
 }
 
-impl Lesson for args::Pipeline {
-    type Findings = Findings;
-
-    fn common(&mut self) -> &mut args::Common {
-        &mut self.common
-    }
-
-    fn run(&self, context: &Context, report: Report) -> Result<Findings, Error> {
-        run(context, self, report)
-    }
-}
-
-impl Outcome for Findings {
-    fn passed(&self) -> bool {
-        self.gates.passed()
-    }
-
-    fn timeline(&self) -> Option<&Timeline> {
-        Some(self.watched.timeline())
-    }
-}
+super::lesson!(args::Pipeline);
 
 /// Runs the lesson: each order against the reference, the stages alone, the pipeline's time, the sweep, the broken order.
 ///

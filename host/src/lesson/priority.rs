@@ -7,10 +7,10 @@
 //! Prediction: with W waves of blocks the small kernel starts after W of them without a priority, and after one with it.
 
 use serde::Serialize;
-use timeline::model::{Band, Timeline};
+use timeline::model::Band;
 
 use super::watched::Watched;
-use super::{Gates, Lesson, Outcome, Setting};
+use super::{Gates, Setting};
 use crate::args;
 use crate::band::{block_intervals, intervals};
 use crate::gate::overlap::Interval;
@@ -53,27 +53,7 @@ struct Order {
     full_end_us: f64,
 }
 
-impl Lesson for args::Priority {
-    type Findings = Findings;
-
-    fn common(&mut self) -> &mut args::Common {
-        &mut self.common
-    }
-
-    fn run(&self, context: &Context, report: Report) -> Result<Findings, Error> {
-        run(context, self, report)
-    }
-}
-
-impl Outcome for Findings {
-    fn passed(&self) -> bool {
-        self.gates.passed()
-    }
-
-    fn timeline(&self) -> Option<&Timeline> {
-        Some(self.watched.timeline())
-    }
-}
+super::lesson!(args::Priority);
 
 /// Runs the lesson.
 ///

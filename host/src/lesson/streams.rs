@@ -8,12 +8,12 @@
 //! as long as one stream; two full grids take as long as both alone.
 
 use serde::Serialize;
-use timeline::model::{Band, Timeline};
+use timeline::model::Band;
 
 use super::lanes::{Lanes, Plan, SMALL_BLOCKS, THREADS, WAVES};
 use super::stopwatch::time_drained;
 use super::watched::Watched;
-use super::{Gates, Lesson, Outcome, Setting};
+use super::{Gates, Setting};
 use crate::args;
 use crate::band::{block_intervals, intervals};
 use crate::gate::equality;
@@ -54,27 +54,7 @@ struct Region {
     times: Statistics,
 }
 
-impl Lesson for args::Streams {
-    type Findings = Findings;
-
-    fn common(&mut self) -> &mut args::Common {
-        &mut self.common
-    }
-
-    fn run(&self, context: &Context, report: Report) -> Result<Findings, Error> {
-        run(context, self, report)
-    }
-}
-
-impl Outcome for Findings {
-    fn passed(&self) -> bool {
-        self.gates.passed()
-    }
-
-    fn timeline(&self) -> Option<&Timeline> {
-        Some(self.watched.timeline())
-    }
-}
+super::lesson!(args::Streams);
 
 /// Runs the lesson.
 ///

@@ -8,10 +8,9 @@
 //! wait for the event returns, both streams are busy; when one for the short stream returns, the long one is.
 
 use serde::Serialize;
-use timeline::model::Timeline;
 
 use super::watched::Watched;
-use super::{Gates, Lesson, Outcome, Setting};
+use super::{Gates, Setting};
 use crate::args;
 use crate::band::intervals_of;
 use crate::gate::equality;
@@ -47,27 +46,7 @@ struct Wait {
     complete: Complete,
 }
 
-impl Lesson for args::Sync {
-    type Findings = Findings;
-
-    fn common(&mut self) -> &mut args::Common {
-        &mut self.common
-    }
-
-    fn run(&self, context: &Context, report: Report) -> Result<Findings, Error> {
-        run(context, self, report)
-    }
-}
-
-impl Outcome for Findings {
-    fn passed(&self) -> bool {
-        self.gates.passed()
-    }
-
-    fn timeline(&self) -> Option<&Timeline> {
-        Some(self.watched.timeline())
-    }
-}
+super::lesson!(args::Sync);
 
 /// Runs the lesson.
 ///

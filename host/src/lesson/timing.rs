@@ -9,12 +9,11 @@
 //! other two: not ready (600), invalid handle (400).
 
 use serde::Serialize;
-use timeline::model::Timeline;
 
 use super::lanes::{THREADS, WAVES, large_elems};
 use super::stopwatch::time;
 use super::watched::Watched;
-use super::{Gates, Lesson, Outcome, Setting};
+use super::{Gates, Setting};
 use crate::args;
 use crate::gate::{Gate, equality, timing as gates};
 use crate::measure::Statistics;
@@ -69,27 +68,7 @@ struct Wrong {
     shown_ms: f64,
 }
 
-impl Lesson for args::Timing {
-    type Findings = Findings;
-
-    fn common(&mut self) -> &mut args::Common {
-        &mut self.common
-    }
-
-    fn run(&self, context: &Context, report: Report) -> Result<Findings, Error> {
-        run(context, self, report)
-    }
-}
-
-impl Outcome for Findings {
-    fn passed(&self) -> bool {
-        self.gates.passed()
-    }
-
-    fn timeline(&self) -> Option<&Timeline> {
-        Some(self.watched.timeline())
-    }
-}
+super::lesson!(args::Timing);
 
 /// Runs the lesson: the addition against the reference, the right stopwatch, and the wrong ones.
 ///
