@@ -61,7 +61,7 @@ fn longest_of<const COUNT: usize>(times_ms: [f64; COUNT]) -> f64 {
 }
 
 /// What a pipeline can reach: the longest stage alone, or the two directions of the bus at once where that takes longer. They slow
-/// each other down, by 4% to 15% in nine runs on H200s.
+/// each other down, by 4% to 15% in twelve runs on H200s.
 pub fn bound_ms(whole: Stages, both_copies_ms: f64) -> f64 {
     longest_of([whole.longest_ms(), both_copies_ms])
 }
