@@ -1,5 +1,7 @@
 //! What every drawing is made of. Plain data; it knows no drawing and no rule about order.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 /// What a lesson ran, for one time axis: each band begins at 0.
@@ -120,6 +122,15 @@ pub struct Range {
     pub slices: Vec<usize>,
 }
 
+/// What ran in a band, told apart by kernel and stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kinds<'b> {
+    /// Each kernel's name and its stream, in the order of their first slices.
+    pub all: Vec<(&'b str, usize)>,
+    /// For each of [`Band::slices`] which of them it is.
+    pub of_slices: Vec<usize>,
+}
+
 impl Timeline {
     /// The longest band's end, ns: where the time axis ends.
     pub fn end_ns(&self) -> u64 {
@@ -128,22 +139,20 @@ impl Timeline {
 }
 
 impl Band {
-    /// The kernels that ran, each with its stream, in the order of their first slices.
-    pub fn kinds(&self) -> Vec<(&str, usize)> {
-        let mut kinds = Vec::new();
-        for slice in &self.slices {
-            let kind = (slice.name.as_str(), slice.stream);
-            if !kinds.contains(&kind) {
-                kinds.push(kind);
-            }
-        }
-        kinds
-    }
-
-    /// Which of the [`kinds`](Band::kinds) a slice is.
-    pub fn kind_of(&self, slice: &Slice) -> usize {
-        let kind = (slice.name.as_str(), slice.stream);
-        self.kinds().iter().position(|known| *known == kind).unwrap_or(0)
+    /// The kernels that ran, each with its stream, and which of them each slice is.
+    pub fn kinds(&self) -> Kinds<'_> {
+        let mut known = HashMap::new();
+        let mut all = Vec::new();
+        let of_slice = |slice| {
+            let Slice { name, stream, .. }: &Slice = slice;
+            let kind = (name.as_str(), *stream);
+            *known.entry(kind).or_insert_with(|| {
+                all.push(kind);
+                all.len() - 1
+            })
+        };
+        let of_slices = self.slices.iter().map(of_slice).collect();
+        Kinds { all, of_slices }
     }
 
     /// The last slice's end, ns.

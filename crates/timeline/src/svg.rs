@@ -54,7 +54,7 @@ pub fn draw(timeline: &Timeline) -> String {
         }
     }
     footnote(&mut page, timeline);
-    let kinds = timeline.bands.iter().map(|band| band.kinds().len()).max().unwrap_or(0);
+    let kinds = timeline.bands.iter().map(|band| band.kinds().all.len()).max().unwrap_or(0);
     let Page { body, y: height } = page;
     let (width, height) = (number(WIDTH), number(height));
     format!(

@@ -5,7 +5,7 @@ use super::route::Lane;
 use super::text::{clipped, escaped, number, width, wrapped};
 use super::{Axis, BEFORE, LEFT, NAMES, Page, WIDTH, style};
 use crate::layout::{self, Lanes, Row};
-use crate::model::{Band, EdgeKind, End, Slice};
+use crate::model::{Band, EdgeKind, End, Kinds};
 use crate::words;
 
 /// A band with more rows than this has lower ones.
@@ -77,6 +77,7 @@ pub(super) struct Field<'b> {
     pub gaps: Vec<f64>,
     /// For each slice its row and its place there.
     places: Vec<Option<(usize, usize)>>,
+    kinds: Kinds<'b>,
 }
 
 impl<'b> Field<'b> {
@@ -86,7 +87,8 @@ impl<'b> Field<'b> {
         for (index, row) in rows.iter().enumerate() {
             row.slices.iter().enumerate().for_each(|(place, &slice)| places[slice] = Some((index, place)));
         }
-        let mut field = Field { band, rows, lanes: Vec::new(), gaps: Vec::new(), places };
+        let mut field =
+            Field { band, rows, lanes: Vec::new(), gaps: Vec::new(), places, kinds: band.kinds() };
         let (height, gap) = if field.rows.len() > MANY { (18.0, 9.0) } else { (28.0, 15.0) };
         let mut gaps: Vec<f64> = field.rows.iter().map(|row| if row.lane > 0 { 5.0 } else { gap }).collect();
         gaps.push(gap);
@@ -159,15 +161,16 @@ impl<'b> Field<'b> {
         }
     }
 
-    /// Every slice with its row's lane and its bar.
-    fn each_bar(&self) -> impl Iterator<Item = (&Slice, &Lane, usize)> {
+    /// Every slice by its index, with its row's lane and its bar.
+    fn each_bar(&self) -> impl Iterator<Item = (usize, &Lane, usize)> {
         self.rows.iter().zip(&self.lanes).flat_map(move |(row, lane)| {
-            row.slices.iter().enumerate().map(move |(place, &slice)| (&self.band.slices[slice], lane, place))
+            row.slices.iter().enumerate().map(move |(place, &slice)| (slice, lane, place))
         })
     }
 
     fn bars(&self, page: &mut Page) {
-        for (slice, lane, place) in self.each_bar() {
+        for (index, lane, place) in self.each_bar() {
+            let slice = &self.band.slices[index];
             let (left, right) = lane.bars[place];
             let mut title = words::slice(self.band, slice);
             for (word, answer) in &slice.details {
@@ -175,7 +178,7 @@ impl<'b> Field<'b> {
             }
             page.put(&format!(
                 "<rect class=\"bar {}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\"><title>{}</title></rect>\n",
-                style::fill(self.band.kind_of(slice)),
+                style::fill(self.kinds.of_slices[index]),
                 number(left),
                 number(lane.top),
                 number(seen(right - left)),
@@ -188,7 +191,8 @@ impl<'b> Field<'b> {
 
     /// The kernels' names: in the bar, or beside it where there is room.
     fn names(&self, page: &mut Page) {
-        for (slice, lane, place) in self.each_bar() {
+        for (index, lane, place) in self.each_bar() {
+            let slice = &self.band.slices[index];
             let (left, right) = lane.bars[place];
             let room = lane.bars.get(place + 1).map_or(WIDTH, |next| next.0) - right;
             let long =
@@ -197,7 +201,7 @@ impl<'b> Field<'b> {
                 [&long, &slice.name].into_iter().find(|text| width(text, SMALL) + 14.0 <= right - left);
             let beside = [&long, &slice.name].into_iter().find(|text| width(text, SMALL) + 14.0 <= room);
             let (class, x, text) = match (inside, beside) {
-                (Some(text), _) => (style::on_fill(self.band.kind_of(slice)), left + 7.0, text),
+                (Some(text), _) => (style::on_fill(self.kinds.of_slices[index]), left + 7.0, text),
                 (None, Some(text)) => ("beside".to_owned(), right + 7.0, text),
                 (None, None) => continue,
             };

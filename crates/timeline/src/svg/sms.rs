@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::text::{escaped, number};
 use super::{Axis, Page, style};
 use crate::layout::{self, Stay};
-use crate::model::Band;
+use crate::model::{Band, Kinds};
 use crate::words;
 
 /// The lowest row, on a card with many multiprocessors.
@@ -32,7 +32,8 @@ pub(super) fn draw(page: &mut Page, axis: &Axis, band: &Band) {
     page.down(30.0);
     page.text("band", super::LEFT, &band.name);
     page.down(20.0);
-    legend(page, band);
+    let kinds = band.kinds();
+    legend(page, band, &kinds);
     page.down(10.0);
     let top = page.y;
     let all = height * f64::from(band.sms);
@@ -67,7 +68,7 @@ pub(super) fn draw(page: &mut Page, axis: &Axis, band: &Band) {
         page.put(&format!(
             "<path class=\"{}\" d=\"{path}\"><title>{}\n{blocks} blocks on {} multiprocessors, at most {most} at once on \
              one</title></path>\n",
-            style::fill(band.kind_of(slice)),
+            style::fill(kinds.of_slices[index]),
             escaped(&words::slice(band, slice)),
             sms.len()
         ));
@@ -86,10 +87,10 @@ fn rectangle(axis: &Axis, stay: &Stay, top: f64, height: f64) -> String {
 }
 
 /// Which colour is which kernel on which stream.
-fn legend(page: &mut Page, band: &Band) {
+fn legend(page: &mut Page, band: &Band, kinds: &Kinds<'_>) {
     let mut x = super::LEFT;
-    for (index, (kernel, stream)) in band.kinds().into_iter().enumerate() {
-        let stream = band.streams.get(stream).map_or("?", |stream| &stream.name);
+    for (index, (kernel, stream)) in kinds.all.iter().enumerate() {
+        let stream = band.streams.get(*stream).map_or("?", |stream| &stream.name);
         let name = super::text::clipped(&format!("{kernel} on {stream}"), 13.0, 240.0);
         let width = super::text::width(&name, 13.0) + 34.0;
         if x + width > super::WIDTH && x > super::LEFT {
