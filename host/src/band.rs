@@ -65,8 +65,7 @@ pub fn band(trace: &Trace, name: &str, sms: u32, order: bool) -> Band {
 
 /// When each kernel, copy and fill ran, in the order of submission.
 pub fn intervals(band: &Band) -> Vec<Interval> {
-    let interval = |slice: &Slice| Interval { start_ns: slice.start_ns, end_ns: slice.end_ns };
-    band.slices.iter().map(interval).collect()
+    intervals_of(band, |_| true)
 }
 
 /// When each block ran, in that order.
@@ -181,7 +180,7 @@ impl Rows<'_> {
         };
         let details = [
             ("bytes", thousands(bytes)),
-            ("at", format!("{}:{}", entry.at.file(), entry.at.line())),
+            ("at", entry.place()),
             ("reads", from.map_or_else(String::new, |from| self.log.name(from).to_owned())),
             ("writes", self.log.name(to).to_owned()),
             (
