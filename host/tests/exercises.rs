@@ -3,46 +3,40 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "support/card.rs"]
+mod card;
+
 use std::process::{Command as Process, Output};
-use std::sync::{Mutex, PoisonError};
 
 use clap::{Parser, ValueEnum};
 use host::args::{Action, Check, Cli, Command, Name};
 use host::exercise::{self, Findings, fork2, of, pdl, pipeline, streams};
-use host::kernels::IMAGES;
 use host::lesson::Outcome;
 use host::report::Report;
-use host::submit::{Attributes, Context, Error, open_driver};
+use host::submit::{Attributes, Context, Error};
 use serde_json::Value;
-
-/// One test at a time: the driver's table belongs to the process.
-static CARD: Mutex<()> = Mutex::new(());
 
 fn checked(
     name: &str,
     card: &str,
     check: impl FnOnce(&Context, &Check, Report) -> Result<Findings, Error>,
 ) -> (Value, bool) {
-    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
     let runs = if card == "gpu" { "" } else { "--runs 1 --warmups 0" };
     let typed = format!("host exercise check {name} --device {card} {runs}");
     let Command::Exercise(asked) = Cli::try_parse_from(typed.split_whitespace()).unwrap().command else {
         panic!("not exercise")
     };
     let Action::Check(options) = asked.action else { panic!("not check") };
-    let opened = open_driver(&options.common).unwrap();
-    let context = Context::open(0, IMAGES).unwrap();
-    context.set_overlaps(opened.overlaps);
-    let findings = check(&context, &options, Report::new(true).quiet());
-    let findings = findings.map(|findings| (serde_json::to_value(&findings).unwrap(), findings.passed()));
-    assert!(context.finish().is_empty());
-    findings.unwrap()
+    card::on_card(&options.common, |context| {
+        let findings = check(context, &options, Report::new(true).quiet()).unwrap();
+        (serde_json::to_value(&findings).unwrap(), findings.passed())
+    })
 }
 
 macro_rules! checked {
     ($name:ident, $card:expr, $submit:expr) => {
         checked(stringify!($name), $card, |context, options, report| {
-            $name::check_with(context, options, report, $submit)
+            host::exercise::check::<$name::Lab<'_>>(context, options, report, $submit)
         })
     };
 }

@@ -22,7 +22,14 @@ use crate::report::Report;
 use crate::submit::{Context, Error, Log, Operation, Range};
 
 /// What an exercise gives its learner, as far as the check knows it.
-pub trait Lab {
+pub trait Lab<'c>: Sized {
+    /// Makes it on a card.
+    ///
+    /// # Errors
+    ///
+    /// Any error of the submission layer.
+    fn new(context: &'c Context) -> Result<Self, Error>;
+
     /// Zeroes what the exercise computes, and waits for that.
     ///
     /// # Errors
@@ -112,13 +119,13 @@ impl Outcome for Findings {
 /// # Errors
 ///
 /// Any error of the submission layer. A failed gate is not one: it is the last that the findings have.
-pub fn check(
-    context: &Context,
+pub fn check<'c, L: Lab<'c>>(
+    context: &'c Context,
     options: &args::Check,
     report: Report,
-    lab: &impl Lab,
-    submit: impl Fn() -> Result<(), Error>,
+    submit: impl Fn(&L) -> Result<(), Error>,
 ) -> Result<Findings, Error> {
+    let lab = L::new(context)?;
     let mut findings = Findings {
         lesson: "exercise",
         setting: Setting::of(context),
@@ -132,7 +139,7 @@ pub fn check(
         watched: Watched::new(context, super::of(options.name).name, Order::Deny, report),
     };
     findings.setting.say(report);
-    if !findings.fill(context, report, lab, &submit)? {
+    if !findings.fill(context, report, &lab, &|| submit(&lab))? {
         let name = super::of(options.name).name;
         report.say(format!(
             "edit exercises/{name}.rs and check again: `cargo run -p host -- exercise check {name}`; for help: \
@@ -144,11 +151,11 @@ pub fn check(
 
 impl Findings {
     /// Everything up to the first gate that fails; whether none did.
-    fn fill(
+    fn fill<'c>(
         &mut self,
         context: &Context,
         report: Report,
-        lab: &impl Lab,
+        lab: &impl Lab<'c>,
         submit: &impl Fn() -> Result<(), Error>,
     ) -> Result<bool, Error> {
         let name = super::of(self.parameters.name).name;
@@ -185,11 +192,11 @@ impl Findings {
     }
 
     /// How much faster than the serial order the submission is.
-    fn time(
+    fn time<'c>(
         &mut self,
         context: &Context,
         report: Report,
-        lab: &impl Lab,
+        lab: &impl Lab<'c>,
         submit: &impl Fn() -> Result<(), Error>,
     ) -> Result<f64, Error> {
         let repeat = self.parameters.common.repeat;

@@ -1,12 +1,10 @@
 //! The course's exercise: the diamond on two branch streams.
 
-use super::{Exercise, Findings, Part, Prediction, check};
-use crate::args;
+use super::{Exercise, Part, Prediction, check};
 use crate::compare::compare;
 use crate::gate::{Gate, correctness};
 use crate::lesson::diamond::{A, THREADS, UPSTREAM_B, branch_b};
 use crate::reference;
-use crate::report::Report;
 use crate::submit::{Buffer, Context, Error, Event, Launch, Operation, Stream, StreamKind};
 
 #[path = "../../../exercises/solutions/fork2.rs"]
@@ -27,23 +25,8 @@ pub const EXERCISE: Exercise = Exercise {
          its done event; wait for both on `main`, join.",
     ],
     solution: include_str!("../../../exercises/solutions/fork2.rs"),
-    check: |context, options, report| check_with(context, options, report, yours::submit),
+    check: |context, options, report| check::<Lab<'_>>(context, options, report, yours::submit),
 };
-
-/// Checks a submission.
-///
-/// # Errors
-///
-/// Any error of the submission layer.
-pub fn check_with(
-    context: &Context,
-    options: &args::Check,
-    report: Report,
-    submit: fn(&Lab<'_>) -> Result<(), Error>,
-) -> Result<Findings, Error> {
-    let lab = Lab::new(context)?;
-    check(context, options, report, &lab, || submit(&lab))
-}
 
 const BRANCHES: u32 = 4;
 const ELEMS: usize = 1 << 18;
@@ -72,26 +55,6 @@ pub struct Lab<'c> {
 }
 
 impl<'c> Lab<'c> {
-    fn new(context: &'c Context) -> Result<Self, Error> {
-        let input: Vec<f32> = (0..ELEMS).map(|i| (i % 251) as f32 * 0.01).collect();
-        let offsets: Vec<f32> = (0..BRANCHES).map(branch_b).collect();
-        let stream = |name| Stream::new(context, name, StreamKind::NonBlocking);
-        let branch = |j| Buffer::new(context, &format!("branch{j}"), ELEMS);
-        Ok(Lab {
-            main: stream("main")?,
-            left: stream("left")?,
-            right: stream("right")?,
-            fork: Event::ordering(context, "fork")?,
-            left_done: Event::ordering(context, "left_done")?,
-            right_done: Event::ordering(context, "right_done")?,
-            mid: Buffer::new(context, "mid", ELEMS)?,
-            branches: (0..BRANCHES).map(branch).collect::<Result<_, _>>()?,
-            sum: Buffer::new(context, "sum", ELEMS)?,
-            want: reference::diamond(&input, A, UPSTREAM_B, &offsets, ITERS),
-            input: Buffer::from_slice(context, "input", &input)?,
-        })
-    }
-
     /// Launches the kernel that feeds the branches: one grind kernel.
     ///
     /// # Errors
@@ -140,7 +103,27 @@ impl<'c> Lab<'c> {
     }
 }
 
-impl super::Lab for Lab<'_> {
+impl<'c> super::Lab<'c> for Lab<'c> {
+    fn new(context: &'c Context) -> Result<Self, Error> {
+        let input: Vec<f32> = (0..ELEMS).map(|i| (i % 251) as f32 * 0.01).collect();
+        let offsets: Vec<f32> = (0..BRANCHES).map(branch_b).collect();
+        let stream = |name| Stream::new(context, name, StreamKind::NonBlocking);
+        let branch = |j| Buffer::new(context, &format!("branch{j}"), ELEMS);
+        Ok(Lab {
+            main: stream("main")?,
+            left: stream("left")?,
+            right: stream("right")?,
+            fork: Event::ordering(context, "fork")?,
+            left_done: Event::ordering(context, "left_done")?,
+            right_done: Event::ordering(context, "right_done")?,
+            mid: Buffer::new(context, "mid", ELEMS)?,
+            branches: (0..BRANCHES).map(branch).collect::<Result<_, _>>()?,
+            sum: Buffer::new(context, "sum", ELEMS)?,
+            want: reference::diamond(&input, A, UPSTREAM_B, &offsets, ITERS),
+            input: Buffer::from_slice(context, "input", &input)?,
+        })
+    }
+
     fn reset(&self) -> Result<(), Error> {
         self.main.zero(&self.mid)?;
         self.branches.iter().try_for_each(|branch| self.main.zero(branch))?;

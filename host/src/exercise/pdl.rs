@@ -3,14 +3,12 @@
 use cuda_std::call::Call;
 use gpu::pdl::{PRODUCE, PROLOGUE, STEPS};
 
-use super::{Exercise, Findings, Part, Prediction, check};
-use crate::args;
+use super::{Exercise, Part, Prediction, check};
 use crate::compare::compare;
 use crate::gate::exercise::starts_early;
 use crate::gate::overlap::Interval;
 use crate::gate::{Gate, correctness};
 use crate::reference::grind_fma;
-use crate::report::Report;
 use crate::submit::{Buffer, Context, Error, Launch, Operation, Stream, StreamKind};
 
 #[path = "../../../exercises/solutions/pdl.rs"]
@@ -31,24 +29,8 @@ pub const EXERCISE: Exercise = Exercise {
          for `lab.combine()`.",
     ],
     solution: include_str!("../../../exercises/solutions/pdl.rs"),
-    check: |context, options, report| check_with(context, options, report, yours::submit),
+    check: |context, options, report| check::<Lab<'_>>(context, options, report, yours::submit),
 };
-
-/// Checks a submission.
-///
-/// # Errors
-///
-/// [`Error::Unsupported`] on a card before compute capability 9.0; any other error of the submission layer.
-pub fn check_with(
-    context: &Context,
-    options: &args::Check,
-    report: Report,
-    submit: fn(&Lab<'_>) -> Result<(), Error>,
-) -> Result<Findings, Error> {
-    context.require("programmatic dependent launch", (9, 0))?;
-    let lab = Lab::new(context)?;
-    check(context, options, report, &lab, || submit(&lab))
-}
 
 const THREADS: u32 = 1024;
 /// Few, so that there is room for two kernels.
@@ -72,27 +54,6 @@ pub struct Lab<'c> {
 }
 
 impl<'c> Lab<'c> {
-    fn new(context: &'c Context) -> Result<Self, Error> {
-        let raw: Vec<f32> = (0..ELEMS).map(|i| (i % 251) as f32 * 0.01).collect();
-        let chain = |from: &[f32], (a, b), steps| {
-            let mut to = vec![0.0; ELEMS];
-            grind_fma(from, &mut to, a, b, steps);
-            to
-        };
-        let x = chain(&raw, PREPARE, PREPARE_STEPS);
-        let (mid, prologue) = (chain(&x, PRODUCE, STEPS), chain(&raw, PROLOGUE, STEPS));
-        let buffer = |name| Buffer::new(context, name, ELEMS);
-        Ok(Lab {
-            stream: Stream::new(context, "s", StreamKind::NonBlocking)?,
-            raw: Buffer::from_slice(context, "raw", &raw)?,
-            x: buffer("x")?,
-            mid: buffer("mid")?,
-            aux: buffer("aux")?,
-            out: buffer("out")?,
-            want: mid.iter().zip(&prologue).map(|(mid, prologue)| mid + prologue).collect(),
-        })
-    }
-
     /// The shape of all three launches, without attributes.
     pub fn plain(&self) -> Launch {
         Launch::new(BLOCKS, THREADS)
@@ -120,7 +81,29 @@ impl<'c> Lab<'c> {
     }
 }
 
-impl super::Lab for Lab<'_> {
+impl<'c> super::Lab<'c> for Lab<'c> {
+    fn new(context: &'c Context) -> Result<Self, Error> {
+        context.require("programmatic dependent launch", (9, 0))?;
+        let raw: Vec<f32> = (0..ELEMS).map(|i| (i % 251) as f32 * 0.01).collect();
+        let chain = |from: &[f32], (a, b), steps| {
+            let mut to = vec![0.0; ELEMS];
+            grind_fma(from, &mut to, a, b, steps);
+            to
+        };
+        let x = chain(&raw, PREPARE, PREPARE_STEPS);
+        let (mid, prologue) = (chain(&x, PRODUCE, STEPS), chain(&raw, PROLOGUE, STEPS));
+        let buffer = |name| Buffer::new(context, name, ELEMS);
+        Ok(Lab {
+            stream: Stream::new(context, "s", StreamKind::NonBlocking)?,
+            raw: Buffer::from_slice(context, "raw", &raw)?,
+            x: buffer("x")?,
+            mid: buffer("mid")?,
+            aux: buffer("aux")?,
+            out: buffer("out")?,
+            want: mid.iter().zip(&prologue).map(|(mid, prologue)| mid + prologue).collect(),
+        })
+    }
+
     fn reset(&self) -> Result<(), Error> {
         let all = [&self.x, &self.mid, &self.aux, &self.out];
         all.iter().try_for_each(|buffer| self.stream.zero(buffer))?;

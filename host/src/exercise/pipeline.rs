@@ -1,12 +1,10 @@
 //! Copies and kernels of several chunks on two streams.
 
-use super::{Exercise, Findings, Part, Prediction, check};
-use crate::args;
+use super::{Exercise, Part, Prediction, check};
 use crate::compare::compare;
 use crate::gate::{Gate, correctness};
 use crate::lesson::diamond::{A, THREADS};
 use crate::reference;
-use crate::report::Report;
 use crate::submit::{Buffer, Context, Error, Launch, Operation, Pinned, Stream, StreamKind};
 
 #[path = "../../../exercises/solutions/pipeline.rs"]
@@ -26,23 +24,8 @@ pub const EXERCISE: Exercise = Exercise {
         "Chunk `i` goes to `&lab.streams[i % 2]`, all its three steps.",
     ],
     solution: include_str!("../../../exercises/solutions/pipeline.rs"),
-    check: |context, options, report| check_with(context, options, report, yours::submit),
+    check: |context, options, report| check::<Lab<'_>>(context, options, report, yours::submit),
 };
-
-/// Checks a submission.
-///
-/// # Errors
-///
-/// Any error of the submission layer.
-pub fn check_with(
-    context: &Context,
-    options: &args::Check,
-    report: Report,
-    submit: fn(&Lab<'_>) -> Result<(), Error>,
-) -> Result<Findings, Error> {
-    let lab = Lab::new(context)?;
-    check(context, options, report, &lab, || submit(&lab))
-}
 
 /// Chunks.
 pub const CHUNKS: usize = 4;
@@ -68,31 +51,6 @@ pub struct Lab<'c> {
 }
 
 impl<'c> Lab<'c> {
-    fn new(context: &'c Context) -> Result<Self, Error> {
-        let stream = |name| Stream::new(context, name, StreamKind::NonBlocking);
-        let buffer = |name| Buffer::new(context, name, ELEMS);
-        let mut lab = Lab {
-            streams: [stream("even")?, stream("odd")?],
-            input: Vec::new(),
-            result: Vec::new(),
-            arrived: [buffer("arrived0")?, buffer("arrived1")?],
-            computed: [buffer("computed0")?, buffer("computed1")?],
-            want: Vec::new(),
-        };
-        for chunk in 0..CHUNKS {
-            let elems = if chunk + 1 == CHUNKS { LAST_ELEMS } else { ELEMS };
-            let data: Vec<f32> = (0..elems).map(|i| ((chunk + i) % 251) as f32 * 0.01).collect();
-            let input = Pinned::new(context, &format!("input{chunk}"), elems)?;
-            input.write(&data);
-            let mut want = vec![0.0; elems];
-            reference::grind_fma(&data, &mut want, A, B, ITERS);
-            lab.input.push(input);
-            lab.result.push(Pinned::new(context, &format!("result{chunk}"), elems)?);
-            lab.want.push(want);
-        }
-        Ok(lab)
-    }
-
     /// Copies a chunk to the card: chunks 0 and 2 to the same memory, 1 and 3 to other memory.
     ///
     /// # Errors
@@ -142,7 +100,32 @@ impl<'c> Lab<'c> {
     }
 }
 
-impl super::Lab for Lab<'_> {
+impl<'c> super::Lab<'c> for Lab<'c> {
+    fn new(context: &'c Context) -> Result<Self, Error> {
+        let stream = |name| Stream::new(context, name, StreamKind::NonBlocking);
+        let buffer = |name| Buffer::new(context, name, ELEMS);
+        let mut lab = Lab {
+            streams: [stream("even")?, stream("odd")?],
+            input: Vec::new(),
+            result: Vec::new(),
+            arrived: [buffer("arrived0")?, buffer("arrived1")?],
+            computed: [buffer("computed0")?, buffer("computed1")?],
+            want: Vec::new(),
+        };
+        for chunk in 0..CHUNKS {
+            let elems = if chunk + 1 == CHUNKS { LAST_ELEMS } else { ELEMS };
+            let data: Vec<f32> = (0..elems).map(|i| ((chunk + i) % 251) as f32 * 0.01).collect();
+            let input = Pinned::new(context, &format!("input{chunk}"), elems)?;
+            input.write(&data);
+            let mut want = vec![0.0; elems];
+            reference::grind_fma(&data, &mut want, A, B, ITERS);
+            lab.input.push(input);
+            lab.result.push(Pinned::new(context, &format!("result{chunk}"), elems)?);
+            lab.want.push(want);
+        }
+        Ok(lab)
+    }
+
     fn reset(&self) -> Result<(), Error> {
         for buffer in self.arrived.iter().chain(&self.computed) {
             self.streams[0].zero(buffer)?;

@@ -1,13 +1,11 @@
 //! Two kernels that overlap, and a third that needs both: the legacy default stream in the way.
 
 use super::fork2::grinds;
-use super::{Exercise, Findings, Part, Prediction, check};
-use crate::args;
+use super::{Exercise, Part, Prediction, check};
 use crate::compare::compare;
 use crate::gate::{Gate, correctness};
 use crate::lesson::diamond::{A, THREADS};
 use crate::reference;
-use crate::report::Report;
 use crate::submit::{Buffer, Context, Error, Event, Launch, Stream, StreamKind};
 
 #[path = "../../../exercises/solutions/streams.rs"]
@@ -27,23 +25,8 @@ pub const EXERCISE: Exercise = Exercise {
         "The order of the lines is: first on `a`, record `done` on `a`, second on `b`, wait for `done` on `b`, both on `b`.",
     ],
     solution: include_str!("../../../exercises/solutions/streams.rs"),
-    check: |context, options, report| check_with(context, options, report, yours::submit),
+    check: |context, options, report| check::<Lab<'_>>(context, options, report, yours::submit),
 };
-
-/// Checks a submission.
-///
-/// # Errors
-///
-/// Any error of the submission layer.
-pub fn check_with(
-    context: &Context,
-    options: &args::Check,
-    report: Report,
-    submit: fn(&Lab<'_>) -> Result<(), Error>,
-) -> Result<Findings, Error> {
-    let lab = Lab::new(context)?;
-    check(context, options, report, &lab, || submit(&lab))
-}
 
 const ELEMS: usize = 1 << 18;
 const BLOCKS: u32 = 8;
@@ -71,28 +54,6 @@ pub struct Lab<'c> {
 }
 
 impl<'c> Lab<'c> {
-    fn new(context: &'c Context) -> Result<Self, Error> {
-        let input: Vec<f32> = (0..ELEMS).map(|i| (i % 251) as f32 * 0.01).collect();
-        let made = ADDED.map(|b| {
-            let mut made = vec![0.0; ELEMS];
-            reference::grind_fma(&input, &mut made, A, b, ITERS);
-            made
-        });
-        let buffer = |name| Buffer::new(context, name, ELEMS);
-        Ok(Lab {
-            legacy: Stream::new(context, "legacy", StreamKind::Legacy)?,
-            blocking: Stream::new(context, "blocking", StreamKind::Blocking)?,
-            a: Stream::new(context, "a", StreamKind::NonBlocking)?,
-            b: Stream::new(context, "b", StreamKind::NonBlocking)?,
-            done: Event::ordering(context, "done")?,
-            input: Buffer::from_slice(context, "input", &input)?,
-            made: [buffer("first")?, buffer("second")?],
-            zeros: buffer("zeros")?,
-            out: buffer("out")?,
-            want: made[0].iter().zip(&made[1]).map(|(first, second)| first + second).collect(),
-        })
-    }
-
     /// Launches the first kernel.
     ///
     /// # Errors
@@ -132,7 +93,29 @@ impl<'c> Lab<'c> {
     }
 }
 
-impl super::Lab for Lab<'_> {
+impl<'c> super::Lab<'c> for Lab<'c> {
+    fn new(context: &'c Context) -> Result<Self, Error> {
+        let input: Vec<f32> = (0..ELEMS).map(|i| (i % 251) as f32 * 0.01).collect();
+        let made = ADDED.map(|b| {
+            let mut made = vec![0.0; ELEMS];
+            reference::grind_fma(&input, &mut made, A, b, ITERS);
+            made
+        });
+        let buffer = |name| Buffer::new(context, name, ELEMS);
+        Ok(Lab {
+            legacy: Stream::new(context, "legacy", StreamKind::Legacy)?,
+            blocking: Stream::new(context, "blocking", StreamKind::Blocking)?,
+            a: Stream::new(context, "a", StreamKind::NonBlocking)?,
+            b: Stream::new(context, "b", StreamKind::NonBlocking)?,
+            done: Event::ordering(context, "done")?,
+            input: Buffer::from_slice(context, "input", &input)?,
+            made: [buffer("first")?, buffer("second")?],
+            zeros: buffer("zeros")?,
+            out: buffer("out")?,
+            want: made[0].iter().zip(&made[1]).map(|(first, second)| first + second).collect(),
+        })
+    }
+
     fn reset(&self) -> Result<(), Error> {
         let [first, second] = &self.made;
         [first, second, &self.zeros, &self.out].iter().try_for_each(|buffer| self.legacy.zero(buffer))?;
