@@ -2,19 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::sync::{Mutex, PoisonError};
+#[path = "support/card.rs"]
+mod card;
 
 use clap::Parser;
 use host::args::{Cli, Command, DefaultStream, Repeat, standard};
-use host::kernels::IMAGES;
 use host::lesson::{Outcome, default_stream};
 use host::order::missing_edges;
 use host::report::Report;
-use host::submit::{Buffer, Context, Error, HostThread, Launch, Stream, StreamKind, open_driver};
+use host::submit::{Buffer, Context, Error, HostThread, Launch, Stream, StreamKind};
 use serde_json::Value;
-
-/// One card at a time: there is one driver in a process.
-static CARD: Mutex<()> = Mutex::new(());
 
 fn options(typed: &str) -> DefaultStream {
     let words = ["host", "default-stream"].into_iter().chain(typed.split_whitespace());
@@ -25,14 +22,8 @@ fn options(typed: &str) -> DefaultStream {
 }
 
 fn on_card<T>(typed: &str, test: impl FnOnce(&Context, &DefaultStream) -> T) -> T {
-    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
     let options = options(typed);
-    let opened = open_driver(&options.common).unwrap();
-    let context = Context::open(0, IMAGES).unwrap();
-    context.set_overlaps(opened.overlaps);
-    let outcome = test(&context, &options);
-    assert!(context.finish().is_empty());
-    outcome
+    card::on_card(&options.common, |context| test(context, &options))
 }
 
 fn lesson(typed: &str) -> (Value, bool) {

@@ -3,17 +3,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::sync::{Mutex, PoisonError};
+#[path = "support/card.rs"]
+mod card;
 
 use clap::Parser;
 use cuda_std::call::Call;
 use gpu::pdl::{combine_stage, produce_stage, produce_stage_early};
 use host::args::{Cli, Command, Pdl};
-use host::kernels::IMAGES;
 use host::lesson::{Outcome, pdl};
 use host::order::missing_edges;
 use host::report::Report;
-use host::submit::{Attributes, Buffer, Context, Error, Launch, Stream, StreamKind, open_driver};
+use host::submit::{Attributes, Buffer, Context, Error, Launch, Stream, StreamKind};
 
 const ELEMS: usize = 512;
 const NORMAL: Attributes = Attributes { programmatic_stream_serialization: Some(false), priority: None };
@@ -64,17 +64,8 @@ fn options(typed: &str) -> Pdl {
     }
 }
 
-/// One test at a time: a process has one driver.
-static CARD: Mutex<()> = Mutex::new(());
-
 fn on_card<T>(test: impl FnOnce(&Context) -> T) -> T {
-    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
-    open_driver(&options("--device virtual").common).unwrap();
-    let context = Context::open(0, IMAGES).unwrap();
-    let outcome = test(&context);
-    let released = context.finish();
-    assert!(released.is_empty(), "{released:?}");
-    outcome
+    card::on_card(&options("--device virtual").common, test)
 }
 
 /// The reports of a submission's missing edges.

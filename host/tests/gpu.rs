@@ -2,7 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::sync::{Mutex, PoisonError};
+#[path = "support/card.rs"]
+mod card;
 
 use clap::Parser;
 use host::args::{self, Cli, Command, ForkJoin, Repeat};
@@ -13,17 +14,8 @@ use host::submit::{Buffer, Context, Error, Launch, Stream, StreamKind, open_driv
 
 const REPEAT: Repeat = Repeat { runs: Some(5), warmups: Some(2) };
 
-/// One test at a time: they time what they run.
-static CARD: Mutex<()> = Mutex::new(());
-
 fn on_gpu<T>(test: impl FnOnce(&Context) -> T) -> T {
-    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
-    open_driver(&options("--device gpu").common).unwrap();
-    let context = Context::open(0, IMAGES).unwrap();
-    let outcome = test(&context);
-    let released = context.finish();
-    assert!(released.is_empty(), "{released:?}");
-    outcome
+    card::on_card(&options("--device gpu").common, test)
 }
 
 fn options(typed: &str) -> ForkJoin {
@@ -96,7 +88,7 @@ fn gpu_sweeps_are_right_for_every_remainder_and_reach_no_element_of_another() {
 #[test]
 #[ignore = "needs a GPU"]
 fn gpu_every_image_that_the_card_can_run_loads() {
-    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = card::alone();
     for image in IMAGES {
         open_driver(&options("--device gpu").common).unwrap();
         let context = Context::open(0, std::slice::from_ref(image));

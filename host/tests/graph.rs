@@ -2,19 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "support/card.rs"]
+mod card;
+
 use std::process::Command as Process;
-use std::sync::{Mutex, PoisonError};
 
 use clap::Parser;
 use host::args::{Cli, Command, Graph};
-use host::kernels::IMAGES;
 use host::lesson::{Lesson, Outcome};
 use host::report::Report;
-use host::submit::{Buffer, Context, Error, Event, Launch, Node, Shape, Stream, StreamKind, open_driver};
+use host::submit::{Buffer, Context, Error, Event, Launch, Node, Shape, Stream, StreamKind};
 use serde_json::Value;
-
-/// One test at a time: the driver's table belongs to the process.
-static CARD: Mutex<()> = Mutex::new(());
 
 fn options(typed: &str) -> Graph {
     let words = ["host", "graph"].into_iter().chain(typed.split_whitespace());
@@ -25,14 +23,8 @@ fn options(typed: &str) -> Graph {
 }
 
 fn with_card<T>(typed: &str, test: impl FnOnce(&Context, &Graph) -> T) -> T {
-    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
     let options = options(typed);
-    let opened = open_driver(&options.common).unwrap();
-    let context = Context::open(0, IMAGES).unwrap();
-    context.set_overlaps(opened.overlaps);
-    let outcome = test(&context, &options);
-    assert!(context.finish().is_empty());
-    outcome
+    card::on_card(&options.common, |context| test(context, &options))
 }
 
 fn lesson(typed: &str) -> (Value, bool) {

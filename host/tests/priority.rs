@@ -2,18 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::sync::{Mutex, PoisonError};
+#[path = "support/card.rs"]
+mod card;
 
 use clap::Parser;
 use host::args::{Cli, Command, Priority, Repeat, standard};
-use host::kernels::IMAGES;
 use host::lesson::{Outcome, priority};
 use host::report::Report;
-use host::submit::{Context, PriorityRange, Stream, StreamKind, open_driver};
+use host::submit::{Context, PriorityRange, Stream, StreamKind};
 use serde_json::Value;
-
-/// One card at a time: there is one driver in a process.
-static CARD: Mutex<()> = Mutex::new(());
 
 fn options(typed: &str) -> Result<Priority, clap::Error> {
     let words = ["host", "priority"].into_iter().chain(typed.split_whitespace());
@@ -24,14 +21,8 @@ fn options(typed: &str) -> Result<Priority, clap::Error> {
 }
 
 fn on_card<T>(typed: &str, test: impl FnOnce(&Context, &Priority) -> T) -> T {
-    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
     let options = options(typed).unwrap();
-    let opened = open_driver(&options.common).unwrap();
-    let context = Context::open(0, IMAGES).unwrap();
-    context.set_overlaps(opened.overlaps);
-    let outcome = test(&context, &options);
-    assert!(context.finish().is_empty());
-    outcome
+    card::on_card(&options.common, |context| test(context, &options))
 }
 
 fn lesson(typed: &str) -> (Value, bool) {

@@ -2,30 +2,23 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::sync::{Mutex, PoisonError};
+#[path = "support/card.rs"]
+mod card;
 
 use clap::Parser;
 use host::args::{Cli, Command, Repeat, Sync, standard};
-use host::kernels::IMAGES;
 use host::lesson::{Outcome, sync};
 use host::report::Report;
-use host::submit::{Context, open_driver};
+
 use serde_json::{Value, json};
 
-/// One card at a time: there is one driver in a process.
-static CARD: Mutex<()> = Mutex::new(());
-
 fn lesson(typed: &str) -> (Value, bool) {
-    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
     let words = ["host", "sync"].into_iter().chain(typed.split_whitespace());
     let Command::Sync(options) = Cli::try_parse_from(words).unwrap().command else { panic!("not sync") };
-    let opened = open_driver(&options.common).unwrap();
-    let context = Context::open(0, IMAGES).unwrap();
-    context.set_overlaps(opened.overlaps);
-    let findings = sync::run(&context, &options, Report::new(true).quiet());
-    assert!(context.finish().is_empty());
-    let findings = findings.unwrap();
-    (serde_json::to_value(&findings).unwrap(), findings.passed())
+    card::on_card(&options.common, |context| {
+        let findings = sync::run(context, &options, Report::new(true).quiet()).unwrap();
+        (serde_json::to_value(&findings).unwrap(), findings.passed())
+    })
 }
 
 fn check_every_wait(typed: &str) -> Value {

@@ -2,23 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "support/card.rs"]
+mod card;
 mod support;
-
-use std::sync::{Mutex, PoisonError};
 
 use clap::Parser;
 use host::args::{Cli, Command, ForkJoin};
 use host::band::band;
 use host::kernels::IMAGES;
 use host::lesson::diamond::Diamond;
-use host::submit::{
-    Buffer, Context, Error, Event, Launch, Operation, Pinned, Stream, StreamKind, Trace, open_driver,
-};
+use host::submit::{Buffer, Context, Error, Event, Launch, Operation, Pinned, Stream, StreamKind, Trace};
 use support::driver::{self, Driver};
 use timeline::model::EdgeKind;
-
-/// One test at a time: the driver's table belongs to the process.
-static CARD: Mutex<()> = Mutex::new(());
 
 fn options(typed: &str) -> ForkJoin {
     let words = ["host", "forkjoin", "--device", "virtual"].into_iter().chain(typed.split_whitespace());
@@ -32,16 +27,11 @@ fn options(typed: &str) -> ForkJoin {
 const SMALL: &str = "--elems 3001 --iters 64 --branches 4";
 
 fn on_virtual<T>(typed: &str, test: impl FnOnce(&Context, &Diamond<'_>) -> T) -> T {
-    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
     let options = options(typed);
-    open_driver(&options.common).unwrap();
-    let context = Context::open(0, IMAGES).unwrap();
-    let outcome = {
+    card::on_card(&options.common, |context| {
         let input: Vec<f32> = (0..options.elems).map(|i| i as f32 * 0.01).collect();
-        test(&context, &Diamond::new(&context, &options, &input).unwrap())
-    };
-    assert!(context.finish().is_empty());
-    outcome
+        test(context, &Diamond::new(context, &options, &input).unwrap())
+    })
 }
 
 type Submit = fn(&Diamond<'_>) -> Result<(), Error>;
@@ -121,7 +111,7 @@ fn a_submission_that_fails_leaves_nothing_traced_behind() {
 
 #[test]
 fn a_submission_with_more_warps_than_there_is_room_for_is_run_once_more_with_room() {
-    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = card::alone();
     let (warps, driver) = driver::with(Driver::new(), || {
         let context = Context::open(0, IMAGES).unwrap();
         let warps = {
@@ -301,7 +291,7 @@ fn a_missing_edge_between_copies_is_drawn_between_them() {
 
 #[test]
 fn the_clock_is_read_around_a_copy_only_where_a_run_is_traced() {
-    let _alone = CARD.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = card::alone();
     let launches = |traced: bool| {
         let (_, driver) = driver::with(Driver::new(), || {
             let context = Context::open(0, IMAGES).unwrap();

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../support/card.rs"]
+mod card;
 mod copies;
 mod pipeline;
 mod rig;

@@ -29,7 +29,7 @@ fn outcome(typed: &str, submit: impl Fn(&Chunks<'_>, &Pipeline) -> Result<(), Er
         [8192, 1021].map(|period| (0..options.elems).map(|i| (1 + i % period) as f32).collect::<Vec<_>>());
     let mut want = vec![0.0; options.elems as usize];
     reference::pipeline::add_chain(&inputs[0], &inputs[1], &mut want, options.steps);
-    rig::with_card(&options.common, |context| {
+    crate::card::on_card(&options.common, |context| {
         let work = Chunks::new(context, &options, options.streams.max(3), [&inputs[0], &inputs[1]]).unwrap();
         let log = context.logged(|| submit(&work, &options)).unwrap();
         (log, work.result().unwrap() == want)

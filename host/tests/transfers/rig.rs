@@ -1,32 +1,10 @@
 //! What the tests share: a card, a lesson as it was typed, and its document.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use clap::Parser;
-use host::args::{Cli, Command, Common, Repeat};
-use host::kernels::IMAGES;
+use host::args::{Cli, Command, Repeat};
 use host::lesson::{Lesson, Outcome};
 use host::report::Report;
-use host::submit::{Context, open_driver};
 use serde_json::Value;
-
-/// One test at a time: the driver's table belongs to the process.
-static CARD: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    CARD.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs a test with the card that the options name.
-pub fn with_card<T>(common: &Common, test: impl FnOnce(&Context) -> T) -> T {
-    let _alone = alone();
-    let opened = open_driver(common).unwrap();
-    let context = Context::open(opened.ordinal, IMAGES).unwrap();
-    context.set_overlaps(opened.overlaps);
-    let outcome = test(&context);
-    assert!(context.finish().is_empty());
-    outcome
-}
 
 /// What was typed behind `host`.
 pub fn parse(typed: &str) -> Command {
@@ -74,7 +52,7 @@ pub fn run(mut lesson: impl Lesson, is_virtual: bool) -> Found {
     let common = lesson.common();
     common.repeat = common.repeat.or(if is_virtual { Repeat::VIRTUAL } else { Repeat::STANDARD });
     let common = common.clone();
-    with_card(&common, |context| {
+    crate::card::on_card(&common, |context| {
         let report = Report::new(true).quiet().virtual_time(is_virtual);
         let findings = lesson.run(context, report).unwrap();
         let bands = findings.timeline().map(|timeline| timeline.bands.clone()).unwrap_or_default();
