@@ -4,11 +4,9 @@ use cuda_std::abi::Kernel;
 
 /// Every kernel of this crate.
 pub const KERNELS: &[&Kernel] = &[
-    crate::clock::read_clock::KERNEL,
     crate::flag::wait_for_flag::KERNEL,
     crate::flag::set_flag::KERNEL,
     crate::errors::write_at::KERNEL,
-    crate::clock::stamp::KERNEL,
     crate::forkjoin::grind_fma::KERNEL,
     crate::forkjoin::sum_four::KERNEL,
     crate::streams::spin_lcg::KERNEL,

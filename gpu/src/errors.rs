@@ -2,15 +2,16 @@
 
 use cuda_std::{kernel, thread};
 
-/// `out[index] = value`, whatever the length of `out`, by the first thread of the grid.
+/// Writes `out[index] = value`, whatever the length of `out`, by the first thread of the grid.
 ///
 /// # Safety
 ///
-/// `out` has more than `index` elements. A launch that breaks this is what the lesson is about.
+/// Until the launch is done, `out` is the address of more than `index` elements. The lesson breaks this on purpose, on a
+/// card whose context it then gives up.
 #[kernel]
 pub unsafe fn write_at(out: *mut u32, index: u64, value: u32) {
     if thread::index_1d() == 0 {
-        // SAFETY: there is such an element, says the caller.
+        // SAFETY: `out` has more than `index` elements.
         unsafe { *out.wrapping_add(index as usize) = value };
     }
 }

@@ -7,7 +7,7 @@ use cuda_std::{kernel, sense, thread};
 ///
 /// # Safety
 ///
-/// `flag` is the address of one word.
+/// Until the launch is done, `flag` is the address of one word.
 #[kernel]
 pub unsafe fn wait_for_flag(flag: *const u32, limit_ns: u64, seen: &mut [u32]) {
     if thread::index_1d() > 0 {
@@ -15,10 +15,10 @@ pub unsafe fn wait_for_flag(flag: *const u32, limit_ns: u64, seen: &mut [u32]) {
     }
     let start = sense::global_timer();
     for seen in seen {
-        // SAFETY: the word is there, says the caller; another kernel may write it meanwhile, which is why it is volatile.
+        // SAFETY: `flag` is the address of a word; another kernel may write it meanwhile, which is why it is volatile.
         *seen = unsafe { flag.read_volatile() };
         while *seen == 0 && sense::global_timer() - start < limit_ns {
-            // SAFETY: as above.
+            // SAFETY: `flag` is the address of a word.
             *seen = unsafe { flag.read_volatile() };
         }
     }
@@ -28,11 +28,11 @@ pub unsafe fn wait_for_flag(flag: *const u32, limit_ns: u64, seen: &mut [u32]) {
 ///
 /// # Safety
 ///
-/// `flag` is the address of one word.
+/// Until the launch is done, `flag` is the address of one word.
 #[kernel]
 pub unsafe fn set_flag(flag: *mut u32) {
     if thread::index_1d() == 0 {
-        // SAFETY: the word is there, says the caller; another kernel may read it meanwhile, which is why it is volatile.
+        // SAFETY: `flag` is the address of a word; another kernel may read it meanwhile, which is why it is volatile.
         unsafe { flag.write_volatile(1) };
     }
 }

@@ -8,7 +8,6 @@
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod all;
-pub mod clock;
 pub mod errors;
 pub mod flag;
 pub mod forkjoin;

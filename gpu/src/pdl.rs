@@ -51,8 +51,8 @@ pub fn produce_stage_never(x: &[f32], mid: &mut [f32], aux: &mut [f32]) {
 ///
 /// # Safety
 ///
-/// `mid` holds at least as many elements as `out`. It is a pointer, because the primary may be writing it until the wait
-/// is over, and nothing may be read of it before.
+/// Until the launch is done, `mid` is the address of at least as many elements as `out` has, and once the wait is over,
+/// nothing writes them. It is a pointer, because the primary may be writing it until then.
 #[kernel(since = "sm_90", equal_lengths)]
 pub unsafe fn combine_stage(mid: *const f32, y: &[f32], out: &mut [f32]) {
     let i = thread::index_1d();
@@ -62,7 +62,7 @@ pub unsafe fn combine_stage(mid: *const f32, y: &[f32], out: &mut [f32]) {
     // sum, and the assembler moves a wait up to the start of such a path: the prologue would then wait too.
     let i = opaque(i as u64) as usize;
     if i < out.len() {
-        // SAFETY: `mid` is as long as `out`, says the caller, and nobody writes it any more: the wait is over.
+        // SAFETY: `mid` has at least as many elements as `out`, and nothing writes them any more: the wait is over.
         out[i] = unsafe { *mid.add(i) } + prologue;
     }
 }

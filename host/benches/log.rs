@@ -1,6 +1,6 @@
 //! What it costs to keep a log while a lesson runs, for each operation of a diamond: `cargo bench -p host --bench log`,
-//! with `-- --device gpu` for a card that is asked for. What is timed is the host's part alone: submitting. First over calls
-//! that do nothing, where nothing hides the log, then on the card. Under `cargo test` everything runs once.
+//! with `-- --device gpu` for a device that is asked for. What is timed is the host's part alone: submitting. First over calls
+//! that do nothing, where nothing hides the log, then on the device. Under `cargo test` everything runs once.
 
 #![allow(clippy::print_stdout, reason = "the numbers are what it is for")]
 
@@ -10,61 +10,43 @@ use std::hint::black_box;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-use clap::Parser;
 use cuda_driver::{CuResult, Symbol};
-use host::args::{Cli, Command, ForkJoin};
 use host::kernels::IMAGES;
-use host::lesson::diamond::Diamond;
-use host::order::missing_edges;
-use host::submit::{Context, Error, Log, open_driver};
+use host::lessons::forkjoin::Program;
+use streamlab::{Context, Device, Error, Log, Model};
 
 /// Six launches, five records, eight waits.
 const OPERATIONS: u32 = 19;
-/// Diamonds in one time: long beside the clock's step, and short enough that no card's queue is full.
+/// Diamonds in one time: long beside the clock's step, and short enough that no device's queue is full.
 const DIAMONDS: u32 = 10;
 
 fn main() -> Result<(), Error> {
     let typed: Vec<String> = std::env::args().skip(1).collect();
     let runs = if typed.iter().any(|arg| arg == "--bench") { 1001 } else { 1 };
-    let device = typed.iter().position(|arg| arg == "--device").and_then(|at| typed.get(at + 1));
+    let asked = typed.iter().position(|arg| arg == "--device").and_then(|at| typed.get(at + 1));
+    let device = asked
+        .map_or(Device::Auto, |device| device.parse().expect("`--device` takes auto, gpu:N or virtual:h200"));
 
-    let virtual_card = options("virtual");
-    open_driver(&virtual_card.common)?;
-    let context = Context::open(0, IMAGES)?;
+    let context = Context::open(Device::Virtual(Model::H200), IMAGES)?;
     {
-        let diamond = Diamond::new(&context, &virtual_card, &[0.5; 256])?;
-        // SAFETY: three functions that take what they are given and do nothing, and otherwise the virtual card's.
+        let diamond = Program::new(&context, 1, 1, &[0.5; 256])?;
+        // SAFETY: three functions that take what they are given and do nothing, and otherwise the virtual device's.
         unsafe { cuda_driver::fill(|symbol| idle(symbol).or_else(|| virtual_gpu::driver::resolve(symbol))) };
         println!("over calls that do nothing, {runs} times {DIAMONDS} diamonds of {OPERATIONS} operations");
         println!("{}", Costs::measure(&context, &diamond, runs)?);
     }
     drop(context.finish());
 
-    let asked = options(device.map_or("auto", String::as_str));
-    let opened = open_driver(&asked.common)?;
-    if let Some(reason) = opened.reason {
-        println!(
-            "no GPU to use, and a virtual card's calls take so long that the log is lost in them ({reason})"
-        );
-        return Ok(());
-    }
-    let context = Context::open(opened.ordinal, IMAGES)?;
-    println!("on {}", context.card());
-    {
-        let diamond = Diamond::new(&context, &asked, &[0.5; 256])?;
+    let context = Context::open(device, IMAGES)?;
+    if context.is_virtual() {
+        println!("on no GPU: the calls of a virtual device take so long that the log is lost in them");
+    } else {
+        println!("on {}", context.device());
+        let diamond = Program::new(&context, 1, 1, &[0.5; 256])?;
         println!("{}", Costs::measure(&context, &diamond, runs)?);
     }
     drop(context.finish());
     Ok(())
-}
-
-fn options(device: &str) -> ForkJoin {
-    let words = ["host", "forkjoin", "--elems", "256", "--blocks", "1", "--iters", "1", "--device", device];
-    match Cli::try_parse_from(words) {
-        Ok(Cli { command: Command::Forkjoin(options), .. }) => options,
-        Ok(_) => unreachable!("the words name the lesson"),
-        Err(error) => error.exit(),
-    }
 }
 
 /// A function that does nothing, for the calls that are timed.
@@ -95,7 +77,7 @@ struct Costs {
 }
 
 impl Costs {
-    fn measure(context: &Context, diamond: &Diamond<'_>, runs: usize) -> Result<Costs, Error> {
+    fn measure(context: &Context, diamond: &Program<'_>, runs: usize) -> Result<Costs, Error> {
         let [mut off, mut on, mut log, mut end, mut check] = [const { Vec::new() }; 5];
         // The first run is not counted: it loads the kernels.
         for run in 0..=runs {
@@ -107,7 +89,7 @@ impl Costs {
             }
             let plain = plain.unwrap_or_default();
             let start = Instant::now();
-            black_box(missing_edges(&entries));
+            black_box(entries.missing_edges());
             let checked = start.elapsed();
             if run > 0 {
                 let each = |time: Duration| 1e9 * time.as_secs_f64() / f64::from(DIAMONDS * OPERATIONS);
@@ -123,25 +105,25 @@ impl Costs {
     }
 }
 
-/// How long the host takes to submit, without what the card does then.
-fn submit(context: &Context, diamond: &Diamond<'_>) -> Result<Duration, Error> {
+/// How long the host takes to submit, without what the device does then.
+fn submit(context: &Context, diamond: &Program<'_>) -> Result<Duration, Error> {
     let start = Instant::now();
     for _ in 0..DIAMONDS {
-        diamond.submit_diamond()?;
+        diamond.diamond()?;
     }
     let time = start.elapsed();
     context.synchronize()?;
     Ok(time)
 }
 
-/// The same while a log is kept, then with the log's beginning and end.
-fn submit_logged(context: &Context, diamond: &Diamond<'_>) -> Result<(Duration, Duration, Log), Error> {
+/// How long the host takes while a log is kept, then with the log's beginning and end.
+fn submit_logged(context: &Context, diamond: &Program<'_>) -> Result<(Duration, Duration, Log), Error> {
     let mut inner = Duration::ZERO;
     let start = Instant::now();
-    let log = context.logged(|| {
+    let log = streamlab::check(context, || {
         let start = Instant::now();
         for _ in 0..DIAMONDS {
-            diamond.submit_diamond()?;
+            diamond.diamond()?;
         }
         inner = start.elapsed();
         Ok(())

@@ -1,4 +1,4 @@
-//! The program, started once more by itself: for what ends a process' use of its card, or can be done only once in a
+//! The program, started once more by itself: for what ends a process' use of its device, or can be done only once in a
 //! process. The one place that starts a process or looks at the environment.
 
 use std::env;
@@ -9,7 +9,46 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use clap::ValueEnum;
 use serde::de::DeserializeOwned;
+
+use crate::cli::Common;
+
+/// What `child` takes.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ChildArgs {
+    /// What happens in it
+    #[arg(value_enum)]
+    pub scene: Scene,
+    /// What every command takes.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// What a lesson does in a process of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Scene {
+    /// A kernel writes out of bounds, and the program goes on
+    Fault,
+    /// A kernel writes out of bounds, with a wait after each launch
+    CheckedFault,
+    /// A kernel writes to address 0, and the program ends with the error that it gets
+    NullStore,
+    /// The device is opened, and every step is timed
+    Startup,
+}
+
+impl Scene {
+    /// Returns the words that start this scene on the device of `common`.
+    pub fn words(self, common: &Common) -> Vec<String> {
+        let scene = self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        let Common { device, schedule, threads, .. } = common;
+        let mut words = vec!["child".to_owned(), scene, format!("--device={device}")];
+        words.push(format!("--schedule={schedule}"));
+        words.extend(threads.map(|threads| format!("--threads={threads}")));
+        words
+    }
+}
 
 /// Why there is no document of a child.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +72,14 @@ pub enum ChildError {
         /// What it printed on standard error.
         says: String,
     },
+    /// There is no cargo.
+    #[error("start `{}`: {error}; cargo builds the exercise: install Rust, or set PATH to find it", program.display())]
+    NoCargo {
+        /// What was started.
+        program: PathBuf,
+        /// Why it was not.
+        error: io::Error,
+    },
     /// What it printed is not what was expected.
     #[error("the child process printed something else than its document: {0}")]
     Unreadable(#[from] serde_json::Error),
@@ -55,6 +102,20 @@ pub fn run<T: DeserializeOwned>(words: &[String], variables: &[(&str, &OsStr)]) 
         return Err(ChildError::Ended { status: output.status, says });
     }
     Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// Runs cargo in this folder, with this program's input and output, and returns its exit code; `None` where a signal ended it. It is
+/// the cargo that started this program, else the one that the shell would find.
+///
+/// # Errors
+///
+/// [`ChildError::NoCargo`].
+pub fn cargo(folder: &Path, words: &[String]) -> Result<Option<i32>, ChildError> {
+    let program = env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
+    match Command::new(&program).args(words).current_dir(folder).status() {
+        Ok(status) => Ok(status.code()),
+        Err(error) => Err(ChildError::NoCargo { program, error }),
+    }
 }
 
 /// An empty folder, for as long as this lives.
@@ -90,7 +151,7 @@ impl Drop for EmptyFolder {
     }
 }
 
-/// The variables that decide where the driver keeps compiled kernels, and when it brings them to the card.
+/// The variables that decide where the driver keeps compiled kernels, and when it brings them to the device.
 pub fn driver_variables<'a>(cache: &'a EmptyFolder, loading: &'a str) -> [(&'static str, &'a OsStr); 3] {
     [
         ("CUDA_CACHE_PATH", cache.path().as_os_str()),
@@ -101,7 +162,31 @@ pub fn driver_variables<'a>(cache: &'a EmptyFolder, loading: &'a str) -> [(&'sta
 
 #[cfg(test)]
 mod tests {
+    use clap::{Args as _, Command, FromArgMatches as _};
+
     use super::*;
+
+    fn child(words: impl IntoIterator<Item = String>) -> ChildArgs {
+        let matches = ChildArgs::augment_args(Command::new("child")).get_matches_from(words);
+        ChildArgs::from_arg_matches(&matches).unwrap()
+    }
+
+    #[test]
+    fn a_child_reads_the_words_that_it_is_started_with() {
+        for typed in [
+            "--device virtual:t4 --schedule late --threads 3",
+            "--device virtual:h200",
+            "--device gpu:2",
+            "--device auto",
+        ] {
+            let words = format!("child fault {typed}");
+            let typed = child(words.split(' ').map(str::to_owned)).common;
+            for &scene in Scene::value_variants() {
+                let child = child(scene.words(&typed));
+                assert_eq!((child.scene, child.common.options()), (scene, typed.options()));
+            }
+        }
+    }
 
     #[test]
     fn a_folder_is_empty_and_gone_afterwards() {

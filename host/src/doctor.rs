@@ -3,13 +3,13 @@
 use std::process::Command;
 
 use crate::kernels::{CORE, IMAGES};
-use crate::submit::survey;
+use streamlab::InstalledDriver;
 
 /// Programs that look at a run from outside, and what for.
 const TOOLS: [(&str, &str); 3] = [
     ("nsys", "profile -t cuda,nvtx shows a lesson's ranges and kernels; without it there is --timeline"),
     ("ncu", "counts what a kernel does inside"),
-    ("compute-sanitizer", "finds wrong accesses of a kernel; the virtual card names them too"),
+    ("compute-sanitizer", "finds wrong accesses of a kernel; the virtual device names them too"),
 ];
 
 /// One thing that was looked for.
@@ -24,7 +24,7 @@ pub struct Finding {
 }
 
 /// Looks at everything.
-pub fn look() -> Vec<Finding> {
+pub fn diagnose() -> Vec<Finding> {
     let mut findings = vec![toolchain(), kernels()];
     findings.extend(driver());
     findings.extend(TOOLS.map(tool));
@@ -62,32 +62,41 @@ fn kernels() -> Finding {
 }
 
 fn driver() -> Vec<Finding> {
-    let survey = match survey() {
-        Ok(survey) => survey,
+    let driver = match InstalledDriver::find() {
+        Ok(driver) => driver,
         Err(error) => {
             let words =
                 "none: lessons run on the virtual H200, or with --device virtual:t4 on that".to_owned();
             return vec![
                 Finding { what: "driver", found: false, words: error.to_string() },
-                Finding { what: "card", found: false, words },
+                Finding { what: "device", found: false, words },
             ];
         }
     };
-    let (major, minor) = survey.driver_cuda;
+    let (major, minor) = driver.cuda;
     let mut findings =
         vec![Finding { what: "driver", found: true, words: format!("for CUDA {major}.{minor}") }];
-    if !survey.missing.is_empty() {
+    if !driver.missing.is_empty() {
         let words =
-            format!("{}: update the driver for the lessons that need them", survey.missing.join(", "));
+            format!("{}: update the driver for the lessons that need them", driver.missing.join(", "));
         findings.push(Finding { what: "driver's functions", found: false, words });
     }
-    if survey.cards.is_empty() {
+    if driver.devices.is_empty() {
         let words = "the driver finds none: look at `nvidia-smi` and CUDA_VISIBLE_DEVICES".to_owned();
-        findings.push(Finding { what: "card", found: false, words });
+        findings.push(Finding { what: "device", found: false, words });
     }
-    findings.extend(survey.cards.into_iter().map(|(card, arch)| match arch {
-        Ok(arch) => Finding { what: "card", found: true, words: format!("{card}, takes the PTX for {arch}") },
-        Err(error) => Finding { what: "card", found: false, words: error.to_string() },
+    findings.extend(driver.devices.into_iter().map(|device| {
+        let fits = |image: &&cuda_std::abi::Image| image.capability <= device.compute_capability;
+        match IMAGES.iter().rfind(fits) {
+            Some(image) => Finding {
+                what: "device",
+                found: true,
+                words: format!("{device}, takes the PTX for {}", image.arch),
+            },
+            None => {
+                Finding { what: "device", found: false, words: format!("{device}: too old for the kernels") }
+            }
+        }
     }));
     findings
 }

@@ -1,21 +1,22 @@
-//! The laboratory's host side, in reading order: what was typed ([`args`]), the kernels' PTX ([`kernels`]), the
-//! submission layer ([`submit`]), the lessons ([`lesson`]) with their reference, statistics and gates, and what a
-//! person or a program gets to read ([`report`]).
+//! The laboratory behind the `host` command: lessons, exercises and what they share.
 //!
-//! A lesson sees the submission layer and never a `cu*` function; only [`report`] prints.
+//! Every lesson runs on `streamlab`, which knows none of them. The kernels are the crate `gpu`'s, compiled to PTX by the build
+//! script and embedded here.
 
-pub mod args;
-pub mod band;
+pub mod check;
 pub mod child;
+pub mod cli;
 pub mod compare;
 pub mod doctor;
+pub mod document;
 pub mod draft;
 pub mod exercise;
-pub mod gate;
 pub mod kernels;
-pub mod lesson;
+pub mod lab;
+pub mod lessons;
 pub mod measure;
-pub mod order;
+pub mod new;
+pub mod overlap;
 pub mod reference;
 pub mod report;
-pub mod submit;
+pub mod session;

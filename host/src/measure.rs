@@ -1,8 +1,11 @@
-//! Repeated times of one thing -> median, minimum, maximum, mean. Pure: it never looks at a clock.
+//! Repeated times of one thing: taken with events, and their median, minimum, maximum, mean.
 
 use std::fmt;
 
 use serde::Serialize;
+use streamlab::{Context, Error, Event, NvtxRange, Stream, StreamKind};
+
+use crate::cli::Repeat;
 
 /// What the times of repeated runs say. Its `Display` is `1.234 ms (min 1.230, max 1.301, mean 1.240)`; a precision
 /// (`{:.5}`) changes the three digits after the point.
@@ -21,7 +24,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Of no run: every time is a NaN, and no gate passes on it.
+    /// Of no run: every time is a NaN, and no check passes on it.
     pub const UNKNOWN: Self =
         Self { runs: 0, median_ms: f64::NAN, min_ms: f64::NAN, max_ms: f64::NAN, mean_ms: f64::NAN };
 
@@ -66,6 +69,76 @@ impl fmt::Display for Statistics {
             "{median_ms:.digits$} ms (min {min_ms:.digits$}, max {max_ms:.digits$}, mean {mean_ms:.digits$})"
         )
     }
+}
+
+/// Returns the device's time for each timed submission, after those that are not timed.
+///
+/// Start and stop are recorded on `clock`, which must follow the work: the stream of the submission itself, or the legacy default
+/// stream, which is a barrier among blocking streams, so that the stop captures everything that the submission put on any of them.
+/// A submission with a non-blocking stream must not be timed this way. The host only waits after the last run, so that it submits
+/// ahead of the device.
+///
+/// # Errors
+///
+/// Any error of the calls.
+pub fn event_times(
+    context: &Context,
+    clock: &Stream<'_>,
+    repeat: Repeat,
+    mut submit: impl FnMut() -> Result<(), Error>,
+) -> Result<Statistics, Error> {
+    for _ in 0..repeat.warmups() {
+        submit()?;
+    }
+    context.synchronize()?;
+    let mut pairs = Vec::new();
+    for run in 0..repeat.runs() {
+        let start = Event::timing(context, &format!("start {run}"))?;
+        let stop = Event::timing(context, &format!("stop {run}"))?;
+        clock.record(&start)?;
+        submit()?;
+        clock.record(&stop)?;
+        pairs.push((start, stop));
+    }
+    context.synchronize()?;
+    let times = pairs.iter().map(|(start, stop)| Event::elapsed_ms(start, stop));
+    Ok(Statistics::of(&times.collect::<Result<Vec<f32>, Error>>()?).unwrap_or(Statistics::UNKNOWN))
+}
+
+/// Returns the device's time for each timed submission to whatever streams, after those that are not timed.
+///
+/// The host waits for the device within each timed run, before the stop is recorded, so that the stop follows work on non-blocking
+/// streams too. The price is that the host's wait, some ten microseconds, is in the time. Each submission and its wait are a range
+/// of that name in a profile.
+///
+/// # Errors
+///
+/// Any error of the calls.
+pub fn synchronized_times(
+    context: &Context,
+    name: &str,
+    repeat: Repeat,
+    submit: impl Fn() -> Result<(), Error>,
+) -> Result<Statistics, Error> {
+    let region = || {
+        let _range = NvtxRange::new(context, name);
+        submit()?;
+        context.synchronize()
+    };
+    let clock = Stream::new(context, "legacy default stream", StreamKind::Legacy)?;
+    let (start, stop) = (Event::timing(context, "start")?, Event::timing(context, "stop")?);
+    for _ in 0..repeat.warmups() {
+        region()?;
+    }
+    let mut times = Vec::new();
+    for _ in 0..repeat.runs() {
+        clock.record(&start)?;
+        region()?;
+        clock.record(&stop)?;
+        stop.synchronize()?;
+        times.push(Event::elapsed_ms(&start, &stop)?);
+    }
+    Ok(Statistics::of(&times).unwrap_or(Statistics::UNKNOWN))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a person or a program gets to read. The one room that prints.
+//! What a person or a program gets to read. The one module that prints.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -25,12 +25,12 @@ impl Report {
         Report { json, quiet: false, is_virtual: false }
     }
 
-    /// The same for a card whose time is virtual: every time says so.
+    /// Returns this for a device whose time is virtual: every time says so.
     pub fn virtual_time(self, is_virtual: bool) -> Self {
         Report { is_virtual, ..self }
     }
 
-    /// Whether times are a virtual card's.
+    /// Whether times are a virtual device's.
     pub fn is_virtual(&self) -> bool {
         self.is_virtual
     }
@@ -49,12 +49,12 @@ impl Report {
         self.say(format!("{name} {times}{label}"));
     }
 
-    /// The same without lines for people.
+    /// Returns this without lines for people.
     pub fn quiet(self) -> Self {
         Report { quiet: true, ..self }
     }
 
-    /// The same with lines for people.
+    /// Returns this with lines for people.
     pub fn loud(self) -> Self {
         Report { quiet: false, ..self }
     }
@@ -67,17 +67,16 @@ impl Report {
         _ = if self.json { writeln!(io::stderr(), "{line}") } else { writeln!(io::stdout(), "{line}") };
     }
 
-    /// Prints the outcome as a document, where one was asked for.
+    /// Prints a document, where one was asked for.
     ///
     /// # Errors
     ///
     /// When it cannot be written; a reader that has gone away is not an error.
-    pub fn document(&self, outcome: &impl Serialize) -> io::Result<()> {
+    pub fn document(&self, document: &impl Serialize) -> io::Result<()> {
         if !self.json {
             return Ok(());
         }
-        let clock = if self.is_virtual { "virtual" } else { "card" };
-        let text = serde_json::to_string_pretty(&Document { clock, outcome }).map_err(io::Error::other)?;
+        let text = serde_json::to_string_pretty(document).map_err(io::Error::other)?;
         match writeln!(io::stdout(), "{text}") {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             answer => answer,
@@ -98,42 +97,7 @@ impl Report {
     }
 }
 
-/// An outcome, and whose time its times are.
-#[derive(Serialize)]
-struct Document<'a, T: Serialize> {
-    clock: &'static str,
-    #[serde(flatten)]
-    outcome: &'a T,
-}
-
 /// Prints the one line of an error on standard error.
 pub fn error(message: impl std::fmt::Display) {
     _ = writeln!(io::stderr(), "error: {message}");
-}
-
-/// A whole number with its thousands set apart: `1,048,576`.
-pub fn thousands(number: impl Into<u64>) -> String {
-    let digits = number.into().to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        for (number, text) in
-            [(0_u64, "0"), (999, "999"), (1000, "1,000"), (1_048_576, "1,048,576"), (100_000, "100,000")]
-        {
-            assert_eq!(thousands(number), text);
-        }
-    }
 }

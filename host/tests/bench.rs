@@ -1,54 +1,53 @@
-//! The bench without a GPU: every kernel is there, and its numbers follow from its time and its work.
-
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! The bench on virtual devices: every kernel is there, and its numbers follow from its time and its work.
 
 mod support;
 
-use clap::Parser;
-use host::args::{Cli, Command};
-use host::kernels::IMAGES;
-use host::lesson::bench;
-use host::report::Report;
-use host::submit::{Context, Error};
+use host::check::Check;
+use host::lessons::{bench, forkjoin, standard, streams};
 use serde_json::Value;
-use support::driver::{self, Driver};
-
-fn run(driver: Driver) -> Result<Value, Error> {
-    let words = "host bench --json --runs 1 --warmups 0".split(' ');
-    let Command::Bench(options) = Cli::try_parse_from(words).unwrap().command else { panic!("not bench") };
-    let (outcome, driver) = driver::with(driver, || {
-        let context = Context::open(0, IMAGES)?;
-        let findings = bench::run(&context, &options, Report::new(true).quiet());
-        assert!(context.finish().is_empty());
-        findings
-    });
-    assert!(driver.leaks().is_empty());
-    outcome.map(|findings| serde_json::to_value(&findings).unwrap())
-}
+use streamlab::{Device, Model};
+use support::{failed, in_lab, verdicts};
 
 #[test]
-fn every_kernel_and_every_lesson_is_in_the_document() {
-    let document = run(Driver::new()).unwrap();
-    let rows = document["kernels"].as_array().unwrap();
+fn every_kernel_is_compared_with_its_limit() {
+    let document = in_lab(Device::Virtual(Model::H200), |lab| bench::kernels_alone(lab, 1 << 14, 1 << 18));
+    let (limits, rows) = (&document["values"]["limits"], document["values"]["kernels"].as_array().unwrap());
     let names: Vec<_> = rows.iter().map(|row| row["kernel"].as_str().unwrap()).collect();
-    assert_eq!(
-        names,
-        ["grind_fma", "sum_four", "spin_lcg", "sweep_add", "sweep_scale", "produce_stage", "combine_stage"]
-    );
-    for lesson in ["forkjoin", "streams", "pdl"] {
-        assert_eq!(document[lesson]["lesson"], lesson);
+    let others = ["sweep_add", "sweep_scale", "produce_stage", "combine_stage"];
+    assert_eq!(names, [["grind_fma", "sum_four", "spin_lcg"].as_slice(), &others].concat());
+    // 132 SMs of 128 lanes at 1.98 GHz.
+    assert_eq!(limits["fma_per_s"], 132.0 * 128.0 * 1.98e9);
+    let number = |value: &Value| value.as_f64().unwrap();
+    let elems = f64::from(1 << 14);
+    for (row, work, limit) in [(0, 512.0 * elems, "fma_per_s"), (1, 20.0 * elems, "bytes_per_s")] {
+        let per_s = number(&rows[row]["per_s"]);
+        let want = work / (1e-3 * number(&rows[row]["times"]["median_ms"]));
+        assert!((per_s / want - 1.0).abs() < 1e-9, "{per_s} and {want}");
+        assert!((number(&rows[row]["of_limit"]) - per_s / number(&limits[limit])).abs() < 1e-9);
     }
-    // 132 multiprocessors of 128 lanes at 1.98 GHz; 500 us for 2^20 chains of 512 steps.
-    let limit = 132.0 * 128.0 * 1.98e9;
-    assert_eq!(document["limits"]["fma_per_s"], limit);
-    let achieved = rows[0]["per_s"].as_f64().unwrap();
-    assert!((achieved / (f64::from(1 << 20) * 512.0 / 500e-6) - 1.0).abs() < 1e-3, "{achieved}");
-    assert!((rows[0]["of_limit"].as_f64().unwrap() - achieved / limit).abs() < 1e-9);
+    assert!(rows.iter().all(|row| (0.0..=1.0).contains(&number(&row["of_limit"]))), "{rows:?}");
 }
 
 #[test]
-fn a_card_without_dependent_launch_has_the_rest() {
-    let document = run(Driver { capability: 75, ..Driver::new() }).unwrap();
-    assert_eq!(document["kernels"].as_array().unwrap().len(), 5);
-    assert_eq!((&document["pdl"], &document["streams"]["lesson"]), (&Value::Null, &Value::from("streams")));
+fn the_lessons_are_in_the_document_and_a_device_without_dependent_launch_has_the_rest() {
+    let forkjoin = forkjoin::Args { elems: 1 << 16, ..standard() };
+    let streams = streams::Args { elems: Some(1_500_000), ..standard() };
+    let document =
+        in_lab(Device::Virtual(Model::T4), |lab| bench::lessons(lab, &forkjoin, &streams, &standard()));
+    let values = &document["values"];
+    assert_eq!([&values["forkjoin"]["lesson"], &values["streams"]["lesson"]], ["forkjoin", "streams"]);
+    assert_eq!(values["pdl"], Value::Null);
+    let passed = |id: &str| (id.to_owned(), "pass".to_owned());
+    assert_eq!(verdicts(&document), [passed("forkjoin.passed"), passed("streams.passed")]);
+}
+
+#[test]
+fn the_bench_fails_when_a_lesson_does() {
+    let document = in_lab(Device::Virtual(Model::T4), |lab| {
+        let other = lab.other("other", |lab| lab.require(Check::fail("some.check", "it does not hold")))?;
+        assert!(!lab.embed(&other));
+        Ok(())
+    });
+    assert_eq!(failed(&document), ["other.passed"]);
+    assert_eq!(failed(&document["values"]["other"]), ["some.check"]);
 }

@@ -1,39 +1,35 @@
-//! Programmatic dependent launch, checked: what a kernel that starts early may not touch before its wait is read from its
-//! PTX.
+//! Programmatic dependent launch, checked: what a kernel that starts early may not touch before its wait is read from its PTX.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "support/card.rs"]
-mod card;
+mod support;
 
-use clap::Parser;
 use cuda_std::call::Call;
 use gpu::pdl::{combine_stage, produce_stage, produce_stage_early};
-use host::args::{Cli, Command, Pdl};
-use host::lesson::{Outcome, pdl};
-use host::order::missing_edges;
-use host::report::Report;
-use host::submit::{Attributes, Buffer, Context, Error, Launch, Stream, StreamKind};
+use stream_order::{Cause, Clash};
+use streamlab::{Attributes, Context, Device, DeviceBuffer, Error, LaunchConfig, Model, Stream, StreamKind};
 
 const ELEMS: usize = 512;
-const NORMAL: Attributes = Attributes { programmatic_stream_serialization: Some(false), priority: None };
-const EARLY: Attributes = Attributes { programmatic_stream_serialization: Some(true), priority: None };
+const SHAPE: LaunchConfig = LaunchConfig::for_elements(ELEMS, 256);
+const NORMAL: LaunchConfig =
+    SHAPE.with(Attributes { programmatic_stream_serialization: Some(false), priority: None });
+const EARLY: LaunchConfig = SHAPE.programmatic();
 
 /// One stream, and buffers whose names the kernels' parameters have in the lesson; `more` and `rest` are for a third kernel.
 struct Bench<'c> {
     stream: Stream<'c>,
-    x: Buffer<'c, f32>,
-    y: Buffer<'c, f32>,
-    mid: Buffer<'c, f32>,
-    aux: Buffer<'c, f32>,
-    out: Buffer<'c, f32>,
-    more: Buffer<'c, f32>,
-    rest: Buffer<'c, f32>,
+    x: DeviceBuffer<'c, f32>,
+    y: DeviceBuffer<'c, f32>,
+    mid: DeviceBuffer<'c, f32>,
+    aux: DeviceBuffer<'c, f32>,
+    out: DeviceBuffer<'c, f32>,
+    more: DeviceBuffer<'c, f32>,
+    rest: DeviceBuffer<'c, f32>,
 }
 
 impl<'c> Bench<'c> {
     fn new(context: &'c Context) -> Result<Self, Error> {
-        let buffer = |name| Buffer::from_slice(context, name, &[0.5; ELEMS]);
+        let buffer = |name| DeviceBuffer::from_slice(context, name, &[0.5; ELEMS]);
         Ok(Bench {
             stream: Stream::new(context, "s", StreamKind::NonBlocking)?,
             x: buffer("x")?,
@@ -46,131 +42,109 @@ impl<'c> Bench<'c> {
         })
     }
 
-    fn launch(&self, attributes: Attributes, call: Call<'_>) -> Result<(), Error> {
-        self.stream.launch(&Launch::new(2, 256).with(attributes), call)
-    }
-
     /// The primary, which lets the next kernel start at once.
     fn primary(&self) -> Result<(), Error> {
-        self.launch(NORMAL, produce_stage_early(&self.x, &self.mid, &self.aux))
+        self.stream.launch(NORMAL, produce_stage_early(&self.x, &self.mid, &self.aux))
+    }
+
+    /// The call of the kernel that waits, with these for its parameters.
+    fn combine<'b>(
+        mid: &'b DeviceBuffer<'_, f32>,
+        y: &'b DeviceBuffer<'_, f32>,
+        out: &'b DeviceBuffer<'_, f32>,
+    ) -> Call<'b> {
+        // SAFETY: all buffers are of one length and apart. Where the kernel reads early what another writes, the test is about the
+        // report: the values are used by nobody.
+        unsafe { combine_stage(mid, y, out) }
     }
 }
 
-fn options(typed: &str) -> Pdl {
-    let words = ["host", "pdl", "--json"].into_iter().chain(typed.split_whitespace());
-    match Cli::try_parse_from(words).unwrap().command {
-        Command::Pdl(options) => options,
-        other => panic!("{other:?}"),
-    }
-}
+/// A missing edge: the two kernels, the buffer with the bytes, whether they are touched before the wait, and the cause.
+type Edge = ([String; 2], String, std::ops::Range<u64>, bool, Cause);
 
-fn on_card<T>(test: impl FnOnce(&Context) -> T) -> T {
-    card::on_card(&options("--device virtual").common, test)
-}
-
-/// The reports of a submission's missing edges.
-fn reports(submit: impl Fn(&Bench<'_>) -> Result<(), Error>) -> Vec<String> {
-    on_card(|context| {
+/// Returns the missing edges of a submission.
+fn edges(submit: impl Fn(&Bench<'_>) -> Result<(), Error>) -> Vec<Edge> {
+    support::on_device(Device::Virtual(Model::H200), |context| {
         let bench = Bench::new(context).unwrap();
-        let log = context.logged(|| submit(&bench)).unwrap();
+        let log = streamlab::check(context, || submit(&bench)).unwrap();
         context.synchronize().unwrap();
-        missing_edges(&log).into_iter().map(|edge| edge.report).collect()
+        let edge = |finding: &stream_order::Finding| {
+            let Clash::Memory { buffer, bytes, before_wait } = &finding.race.clash else {
+                panic!("{finding:?}")
+            };
+            let kernels = [finding.race.first, finding.race.second];
+            let kernels = kernels.map(|at| log.program.operations[at].name.to_string());
+            (kernels, log.buffer_name(*buffer).to_owned(), bytes.clone(), *before_wait, finding.cause)
+        };
+        log.findings().iter().map(edge).collect()
     })
 }
 
-#[track_caller]
-fn assert_one(reports: &[String], says: &[&str]) {
-    let [report] = reports else { panic!("{reports:#?}") };
-    for words in says {
-        assert!(report.contains(words), "{words}: {report}");
-    }
+/// The one edge from the primary's `mid` to `second`.
+fn mid_to(second: &str, before_wait: bool, cause: Cause) -> Vec<Edge> {
+    vec![(
+        ["produce_stage_early".to_owned(), second.to_owned()],
+        "mid".to_owned(),
+        0..2048,
+        before_wait,
+        cause,
+    )]
 }
 
 #[test]
 fn a_kernel_without_a_wait_that_starts_early_misses_the_edge_from_the_kernel_before_it() {
-    let pair = |attributes| {
-        reports(|bench| {
-            bench.primary()?;
-            bench.launch(attributes, produce_stage(&bench.mid, &bench.more, &bench.rest))
+    let pair = |config| {
+        edges(|b| {
+            b.primary()?;
+            b.stream.launch(config, produce_stage(&b.mid, &b.more, &b.rest))
         })
     };
-    let says = [
-        "missing edge within `s`: bytes 0..2048 of `mid`",
-        "kernel `produce_stage_early` on `s` writes them",
-        "kernel `produce_stage` on `s` reads them",
-        "has no griddepcontrol.wait",
-    ];
-    assert_one(&pair(EARLY), &says);
-    assert_eq!(pair(NORMAL), [""; 0]);
+    assert_eq!(pair(EARLY), mid_to("produce_stage", false, Cause::DependentNeverWaits));
+    assert_eq!(pair(NORMAL), []);
 }
 
 #[test]
 fn a_kernel_that_waits_misses_the_edge_for_what_it_reads_before() {
     // What the primary writes, passed for the input of the prologue: that is read before the wait.
-    let pair = |attributes| {
-        reports(|bench| {
-            bench.primary()?;
-            bench.launch(attributes, combine_stage(&bench.more, &bench.mid, &bench.out))
+    let pair = |config| {
+        edges(|b| {
+            b.primary()?;
+            b.stream.launch(config, Bench::combine(&b.more, &b.mid, &b.out))
         })
     };
-    let says = ["bytes 0..2048 of `mid`", "touches the bytes before its griddepcontrol.wait"];
-    assert_one(&pair(EARLY), &says);
-    assert_eq!(pair(NORMAL), [""; 0]);
-    // Passed for what it is meant for, it is read behind the wait, and the output is written there.
-    let right = |bench: &Bench<'_>| {
-        bench.primary()?;
-        bench.launch(EARLY, combine_stage(&bench.mid, &bench.y, &bench.aux))
+    assert_eq!(pair(EARLY), mid_to("combine_stage", true, Cause::DependentTooEarly));
+    assert_eq!(pair(NORMAL), []);
+    // Passed for what it is meant for, it is read after the wait, and the output is written there.
+    let right = |b: &Bench<'_>| {
+        b.primary()?;
+        b.stream.launch(EARLY, Bench::combine(&b.mid, &b.y, &b.aux))
     };
-    assert_eq!(reports(right), [""; 0]);
+    assert_eq!(edges(right), []);
 }
 
 #[test]
 fn the_third_of_a_chain_is_not_ordered_after_the_first_by_a_second_that_never_waits() {
-    let chain = |attributes| {
-        reports(|bench| {
-            bench.primary()?;
-            bench.launch(attributes, produce_stage(&bench.x, &bench.more, &bench.rest))?;
-            bench.launch(EARLY, combine_stage(&bench.mid, &bench.y, &bench.out))
+    let chain = |config| {
+        edges(|b| {
+            b.primary()?;
+            b.stream.launch(config, produce_stage(&b.x, &b.more, &b.rest))?;
+            b.stream.launch(EARLY, Bench::combine(&b.mid, &b.y, &b.out))
         })
     };
-    let says = [
-        "bytes 0..2048 of `mid`",
-        "kernel `produce_stage` on `s`",
-        "in between was launched with programmatic stream serialization and never waits",
-        "CUDA does not promise it",
-    ];
-    assert_one(&chain(EARLY), &says);
-    assert_eq!(chain(NORMAL), [""; 0]);
+    assert_eq!(chain(EARLY), mid_to("combine_stage", false, Cause::ChainBroken { middle: 1 }));
+    assert_eq!(chain(NORMAL), []);
 }
 
 #[test]
-fn a_normal_launch_behind_a_pair_is_ordered_after_both() {
-    let behind = |secondary: fn(&Bench<'_>) -> Result<(), Error>| {
-        reports(|bench| {
-            bench.primary()?;
-            secondary(bench)?;
-            bench.launch(NORMAL, produce_stage(&bench.mid, &bench.aux, &bench.out))
+fn a_normal_launch_after_a_pair_is_ordered_after_both() {
+    let after = |secondary: fn(&Bench<'_>) -> Result<(), Error>| {
+        edges(|b| {
+            b.primary()?;
+            secondary(b)?;
+            b.stream.launch(NORMAL, produce_stage(&b.mid, &b.aux, &b.out))
         })
     };
-    assert_eq!(behind(|b| b.launch(EARLY, combine_stage(&b.mid, &b.y, &b.out))), [""; 0]);
+    assert_eq!(after(|b| b.stream.launch(EARLY, Bench::combine(&b.mid, &b.y, &b.out))), []);
     // A secondary that never waits, and touches nothing of the primary's.
-    assert_eq!(behind(|b| b.launch(EARLY, produce_stage(&b.x, &b.out, &b.more))), [""; 0]);
-}
-
-#[test]
-fn the_lesson_on_dependent_launch_is_in_order_wherever_the_trigger_stands() {
-    for trigger in ["early", "mid", "late", "never"] {
-        on_card(|context| {
-            let options =
-                options(&format!("--elems 1000 --pairs 3 --runs 1 --warmups 0 --trigger {trigger}"));
-            let findings = pdl::run(context, &options, Report::new(true).quiet()).unwrap();
-            assert!(findings.passed(), "{trigger}");
-            let document = serde_json::to_value(&findings).unwrap();
-            let looks = document["missing_edges"].as_array().unwrap();
-            let found: Vec<_> =
-                looks.iter().map(|one| (one["order"].as_str().unwrap(), one["edges"].clone())).collect();
-            let none = || serde_json::json!([]);
-            assert_eq!(found, [("baseline", none()), ("pdl", none())], "{trigger}");
-        });
-    }
+    assert_eq!(after(|b| b.stream.launch(EARLY, produce_stage(&b.x, &b.out, &b.more))), []);
 }

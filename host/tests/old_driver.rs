@@ -4,29 +4,36 @@
 mod support;
 
 use cuda_driver::Symbol;
-use host::args::{self, Repeat};
-use host::kernels::IMAGES;
-use host::lesson::{Outcome, forkjoin, pdl};
-use host::report::Report;
-use host::submit::Context;
-use support::driver::{self, Driver};
+use host::lessons::{forkjoin, standard};
+use streamlab::{Device, DeviceBuffer, Error, LaunchConfig, Stream, StreamKind};
+use support::{in_lab, on_device, verdicts};
 
 #[test]
-fn everything_works_but_dependent_launch_which_says_what_is_missing() {
-    let old = |symbol| if symbol == Symbol::cuLaunchKernelEx { None } else { driver::resolve(symbol) };
-    let (repeat, report) = (Repeat { runs: Some(1), warmups: Some(0) }, Report::new(true).quiet());
-    let ((diamond, pdl), driver) = driver::with_functions(old, Driver::new(), || {
-        let context = Context::open(0, IMAGES).unwrap();
-        let diamond = forkjoin::run(&context, &args::standard(repeat), report);
-        let pdl = pdl::run(&context, &args::standard(repeat), report);
-        assert!(context.finish().is_empty());
-        (diamond, pdl)
-    });
-    assert!(diamond.unwrap().passed() && driver.leaks().is_empty());
-    let error = pdl.map(|_| ()).unwrap_err();
-    let text = error.to_string();
-    assert!(error.is_bad_input());
-    for part in ["launch `combine_stage`", "cuLaunchKernelEx is not in this driver", "CUDA 11.8", "pdl.rs:"] {
-        assert!(text.contains(part), "{text}");
+fn everything_works_but_programmatic_launch_which_says_what_is_missing() {
+    virtual_gpu::driver::install(virtual_gpu::card::H200, virtual_gpu::driver::Options::default());
+    // SAFETY: the functions are the virtual driver's, and stay until the process ends.
+    unsafe {
+        cuda_driver::fill(|symbol| match symbol {
+            Symbol::cuLaunchKernelEx => None,
+            other => virtual_gpu::driver::resolve(other),
+        });
     }
+    let document = in_lab(Device::Installed(0), |lab| forkjoin::run(lab, &standard()));
+    let found = verdicts(&document);
+    assert!(found.len() > 10 && found.iter().all(|(_, verdict)| verdict == "pass"), "{found:?}");
+
+    on_device(Device::Installed(0), |context| {
+        let stream = Stream::new(context, "s", StreamKind::NonBlocking).unwrap();
+        let buffer = |name| DeviceBuffer::<f32>::new(context, name, 32).unwrap();
+        let [mid, y, out] = [buffer("mid"), buffer("y"), buffer("out")];
+        let config = LaunchConfig::new(1, 32);
+        // SAFETY: nothing else runs, so nothing writes `mid`.
+        let combine = || unsafe { gpu::pdl::combine_stage(&mid, &y, &out) };
+        stream.launch(config, combine()).unwrap();
+        let (line, error) = (line!(), stream.launch(config.programmatic(), combine()).unwrap_err());
+        assert!(error.is_bad_input());
+        let Error::Missing { missing, at, .. } = error else { panic!("{error}") };
+        assert_eq!((missing.symbol(), at.file(), at.line()), (Symbol::cuLaunchKernelEx, file!(), line));
+        stream.synchronize().unwrap();
+    });
 }

@@ -4,10 +4,14 @@
 
 use std::process::Command;
 
-use cuda_std::abi::Kernel;
-use host::kernels::{IMAGES, Image};
+use cuda_std::abi::{Image, Kernel};
+use cuda_std::trace::{streamlab_read_timer, streamlab_timestamp};
+use host::kernels::IMAGES;
 
-/// The kernels that the image must have.
+/// The kernels that every module has to read the clock; they have no traced twin.
+const CLOCK: [&Kernel; 2] = [streamlab_read_timer::KERNEL, streamlab_timestamp::KERNEL];
+
+/// The kernels of the lessons that the image must have, each with a traced twin.
 fn kernels(image: &Image) -> impl Iterator<Item = &'static Kernel> {
     let (major, minor) = image.capability;
     gpu::KERNELS.iter().copied().filter(move |kernel| kernel.since_sm <= 10 * major + minor)
@@ -43,10 +47,19 @@ fn there_is_one_image_for_each_architecture_and_it_says_which() {
 fn every_kernel_and_its_traced_twin_are_entries_with_the_parameters_of_its_descriptor_and_there_is_no_other()
 {
     for image in IMAGES {
-        assert_eq!(image.text.matches(".entry ").count(), 2 * kernels(image).count(), "{}", image.arch);
+        let entries = CLOCK.len() + 2 * kernels(image).count();
+        assert_eq!(image.text.matches(".entry ").count(), entries, "{}", image.arch);
+        let bits = |name| entry(image, name).0.iter().map(|ptx_type| &ptx_type[1..]).collect::<Vec<_>>();
+        let bits_of =
+            |kernel: &Kernel| kernel.slots().map(|bytes| (8 * bytes).to_string()).collect::<Vec<_>>();
+        for kernel in CLOCK {
+            assert_eq!(
+                (bits(kernel.name), kernel.traced_name),
+                (bits_of(kernel).iter().map(String::as_str).collect(), "")
+            );
+        }
         for kernel in kernels(image) {
-            let bits = |name| entry(image, name).0.iter().map(|ptx_type| &ptx_type[1..]).collect::<Vec<_>>();
-            let mut want: Vec<_> = kernel.slots().map(|bytes| (8 * bytes).to_string()).collect();
+            let mut want = bits_of(kernel);
             assert_eq!(bits(kernel.name), want, "{} for {}", kernel.name, image.arch);
             want.push("64".to_owned());
             assert_eq!(bits(kernel.traced_name), want, "{} for {}", kernel.traced_name, image.arch);
@@ -65,8 +78,8 @@ fn a_traced_twin_is_its_kernel_between_two_readings_of_the_clock() {
             && !line.starts_with("mul.lo")
     };
     for image in IMAGES {
-        let reads_the_clock = ["read_clock", "stamp", "wait_for_flag"];
-        for kernel in kernels(image).filter(|kernel| !reads_the_clock.contains(&kernel.name)) {
+        // This one reads the clock itself.
+        for kernel in kernels(image).filter(|kernel| kernel.name != "wait_for_flag") {
             let ((_, own), (_, twin)) = (entry(image, kernel.name), entry(image, kernel.traced_name));
             let work = |body: &[&str]| body.iter().copied().filter(is_work).count();
             assert_eq!(work(&own), work(&twin), "{} for {}", kernel.name, image.arch);
@@ -75,6 +88,16 @@ fn a_traced_twin_is_its_kernel_between_two_readings_of_the_clock() {
             let between = twin[first..last].iter().filter(|line| is_work(line)).count();
             assert_eq!(between, work(&twin), "{} for {}", kernel.traced_name, image.arch);
             assert_eq!(count(&own, "%globaltimer;"), 0, "{}", kernel.name);
+        }
+    }
+}
+
+#[test]
+fn the_kernels_that_read_the_clock_read_it() {
+    for image in IMAGES {
+        for kernel in CLOCK {
+            let (_, body) = entry(image, kernel.name);
+            assert!(count(&body, "%globaltimer;") > 0, "{} for {}", kernel.name, image.arch);
         }
     }
 }
@@ -177,11 +200,7 @@ fn the_trigger_stands_where_the_kernels_name_says() {
     let triggers = |image, name| {
         let (_, body) = entry(image, name);
         let places = |mnemonic: &str| -> Vec<usize> {
-            body.iter()
-                .enumerate()
-                .filter(|(_, line)| line.starts_with(mnemonic))
-                .map(|(place, _)| place)
-                .collect()
+            (0..body.len()).filter(|&at| body[at].starts_with(mnemonic)).collect()
         };
         (places("griddepcontrol.launch_dependents"), places("fma.rn.f32"), places("st.global.b32"))
     };
@@ -224,7 +243,7 @@ fn ptxas_assembles_every_kernel_without_a_spill() {
             .expect("ptxas could not be run: name it in PTXAS");
         let report = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{report}");
-        for kernel in kernels(image) {
+        for kernel in kernels(image).chain(CLOCK) {
             assert!(report.contains(&format!("Compiling entry function '{}'", kernel.name)), "{report}");
         }
         let spills: Vec<_> = report.lines().filter(|line| line.contains("spill")).collect();
@@ -232,4 +251,16 @@ fn ptxas_assembles_every_kernel_without_a_spill() {
         assert!(!spills.is_empty() && spills.iter().all(|line| line.trim() == clean), "{report}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn gpu_every_image_that_the_device_can_run_loads() {
+    for image in IMAGES {
+        match streamlab::Context::open(streamlab::Device::Gpu(0), std::slice::from_ref(image)) {
+            Ok(context) => assert!(context.finish().is_empty()),
+            Err(streamlab::Error::DeviceTooOld { capability, needs, .. }) => assert!(capability < needs),
+            Err(other) => panic!("{}: {other}", image.arch),
+        }
+    }
 }

@@ -64,8 +64,9 @@ impl Build {
         files.chain(vars).collect()
     }
 
-    /// Rust source that holds the PTX: `struct Image`, `static IMAGES` with one for each architecture, oldest first,
-    /// and `const CORE`, the line that says which core they were compiled with.
+    /// Rust source that holds the PTX: `static IMAGES`, a `cuda_std::abi::Image` for each architecture, oldest first,
+    /// and `const CORE`, the line that says which core they were compiled with. The crate that includes it depends on
+    /// `cuda_std`.
     pub fn rust_source(&self) -> String {
         let mut modules = String::new();
         for Ptx { arch, path, ptx_version, kernels, .. } in self.modules() {
@@ -73,7 +74,7 @@ impl Build {
             // Writing to a string does not fail.
             let _ = write!(
                 modules,
-                "\n    Image {{\n        arch: {name:?},\n        capability: {capability:?},\n        \
+                "\n    ::cuda_std::abi::Image {{\n        arch: {name:?},\n        capability: {capability:?},\n        \
                  ptx_version: {ptx_version:?},\n        kernels: &{kernels:?},\n        \
                  text: include_str!({path:?}),\n    }},"
             );
@@ -84,24 +85,8 @@ impl Build {
 
 const TEMPLATE: &str = r#"// Written by cuda_builder.
 
-/// The kernels, compiled for one architecture.
-#[derive(Debug)]
-#[allow(dead_code, reason = "a host crate may need a part of it only")]
-pub struct Image {
-    /// The architecture as rustc names it.
-    pub arch: &'static str,
-    /// The compute capability that the module needs, as (major, minor).
-    pub capability: (u32, u32),
-    /// The PTX version that the driver must know, as (major, minor).
-    pub ptx_version: (u32, u32),
-    /// The kernels' names.
-    pub kernels: &'static [&'static str],
-    /// The PTX.
-    pub text: &'static str,
-}
-
 /// One module for each architecture, oldest first.
-pub static IMAGES: &[Image] = &[{modules}
+pub static IMAGES: &[::cuda_std::abi::Image] = &[{modules}
 ];
 
 /// Where the core library in these modules came from.

@@ -134,6 +134,12 @@ pub enum Error {
         /// What is missing in it.
         reason: String,
     },
+    /// The crate compiled, and no architecture's PTX has an entry that is the crate's own.
+    #[error("`{dir}` has no kernel: mark a function with #[kernel]")]
+    NoKernel {
+        /// The kernel crate.
+        dir: PathBuf,
+    },
     /// A path cannot be handed to the compiler.
     #[error("the compiler cannot be given this path: {path:?}: {reason}; use another folder")]
     Path {

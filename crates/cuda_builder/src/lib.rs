@@ -9,6 +9,10 @@
 //!
 //! It knows nothing of GPUs or of what the kernels do, and writes only to its cache and to the target folder.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod arch;
 mod cache;
 mod compile;
@@ -81,7 +85,8 @@ impl CudaBuilder {
     ///
     /// # Errors
     /// [`Error::Kernels`] when the kernels do not compile, with rustc's own messages in [`Error::diagnostics`];
-    /// [`Error::Unresolved`] when they call what is defined nowhere; [`Error::NoCore`] and its neighbours when no core
+    /// [`Error::Unresolved`] when they call what is defined nowhere; [`Error::NoKernel`] when there is none;
+    /// [`Error::NoCore`] and its neighbours when no core
     /// library can be had; [`Error::StaleLock`] when the lock file would have to change.
     pub fn build(&self) -> Result<Build, Error> {
         let archs = self.archs.iter().map(|name| Arch::new(name)).collect::<Result<BTreeSet<_>, _>>()?;
@@ -126,6 +131,10 @@ impl CudaBuilder {
                 build.diagnostics.push_str(&compiled.diagnostics);
             }
             build.modules.push(Ptx::read(arch, compiled)?);
+        }
+        // One architecture alone may have none: a kernel may be for newer ones only.
+        if build.modules.iter().flat_map(|module| &module.kernels).all(|name| ptx::is_librarys(name)) {
+            return Err(Error::NoKernel { dir });
         }
         Ok(build)
     }
@@ -172,7 +181,8 @@ pub struct Ptx {
     pub path: PathBuf,
     /// The PTX version that a driver must know to load it, as (major, minor).
     pub ptx_version: (u32, u32),
-    /// The kernels' names, in the file's order.
+    /// The names of the entries, in the file's order: the crate's kernels, their traced twins, and the kernels that
+    /// `cuda_std` brings along, which begin with `streamlab_`.
     pub kernels: Vec<String>,
     /// Whether the last build had left it so that there was nothing to compile.
     pub fresh: bool,

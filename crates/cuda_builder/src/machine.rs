@@ -90,7 +90,7 @@ impl Machine {
         Self { vars, root: root.to_owned() }
     }
 
-    /// The same machine with one more variable.
+    /// Returns this machine with one more variable.
     pub(crate) fn with(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.vars.insert(name.into(), value.as_ref().to_os_string());
         self

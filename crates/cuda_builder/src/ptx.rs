@@ -4,6 +4,14 @@
 /// The functions that the driver itself provides to every kernel.
 const PROVIDED: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
+/// What the names of the kernels begin with that `cuda_std` brings along, whatever crate it is compiled into.
+const LIBRARYS: &str = "streamlab_";
+
+/// Returns whether the entry is one that `cuda_std` brings along, and none of the crate's own.
+pub(crate) fn is_librarys(entry: &str) -> bool {
+    entry.starts_with(LIBRARYS)
+}
+
 /// The facts of one PTX text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Facts {

@@ -189,6 +189,29 @@ fn a_function_that_nothing_defines_is_named() {
 }
 
 #[test]
+fn a_crate_without_a_kernel_of_its_own_is_refused_on_one_line() {
+    let room = Room::with(&["kernels"]);
+    let plain = "#![no_std]\n#![feature(abi_ptx)]\n#[panic_handler]\n\
+        fn panic(_: &core::panic::PanicInfo) -> ! {\n    loop {}\n}\n";
+    let kernel = |name: &str| format!("#[unsafe(no_mangle)]\npub extern \"ptx-kernel\" fn {name}() {{}}\n");
+    let newer = format!("#[cfg(target_feature = \"sm_90\")]\n{}", kernel("only_newer"));
+    // What a crate has that depends on `cuda_std` and marks nothing.
+    let librarys = kernel("streamlab_timestamp");
+    for (added, is_refused) in [("", true), (&*librarys, true), (&*newer, false), (&*kernel("own"), false)] {
+        fs::write(room.lib(), format!("{plain}{added}")).unwrap();
+        match room.builder().build() {
+            Ok(_) => assert!(!is_refused, "{added}"),
+            Err(error) => {
+                assert!(is_refused && matches!(error, Error::NoKernel { .. }), "{added}{error}");
+                let dir = room.at("kernels").canonicalize().unwrap();
+                let words = format!("`{}` has no kernel: mark a function with #[kernel]", dir.display());
+                assert_eq!(error.to_string(), words);
+            }
+        }
+    }
+}
+
+#[test]
 fn an_architecture_that_is_none_or_unknown_is_refused_before_anything_is_compiled() {
     let room = Room::with(&["kernels"]);
     for arch in ["75", "sm_999"] {

@@ -28,6 +28,10 @@
 //!
 //! The crate prints nothing, ends no process, and reads neither environment nor files, save what the loader reads.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 compile_error!("cuda_driver: the jumps are written for 64-bit Linux; this target is another system");
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

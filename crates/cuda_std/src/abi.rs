@@ -1,4 +1,4 @@
-//! What a host needs to know of a kernel, and the one place that says how parameters travel.
+//! What a host needs to know of a kernel and of a compiled module, and the one place that says how parameters travel.
 //!
 //! A kernel's parameters become the parameters of a PTX entry of the same name, in order:
 //!
@@ -71,7 +71,7 @@ pub struct Parameter {
 pub struct Kernel {
     /// Name in the source, in the PTX, and so in a profile.
     pub name: &'static str,
-    /// Name of its traced twin ([`trace`](crate::trace)).
+    /// Name of its traced twin ([`trace`](crate::trace)); empty if it was made `untraced` and has none.
     pub traced_name: &'static str,
     /// The parameters in order.
     pub parameters: &'static [Parameter],
@@ -80,6 +80,8 @@ pub struct Kernel {
     /// Whether its slices share one length: whoever launches it checks
     /// [`Call::lengths_fit`](crate::call::Call::lengths_fit).
     pub equal_lengths: bool,
+    /// Whether its author wrote `unsafe fn`: whoever calls it answers for what its `# Safety` section asks.
+    pub is_unsafe: bool,
     /// The source file that defines it.
     pub file: &'static str,
     /// The line in that file.
@@ -115,4 +117,21 @@ impl Kernel {
             ParameterKind::Scalar { bytes } => (parameter, bytes, 1),
         })
     }
+}
+
+/// A crate's kernels, compiled for one architecture.
+///
+/// `cuda_builder` writes one for each architecture, oldest first, into the source that a host crate includes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// The architecture as rustc names it, for example `sm_75`.
+    pub arch: &'static str,
+    /// The compute capability that the module needs, as (major, minor).
+    pub capability: (u32, u32),
+    /// The PTX version that the driver must know, as (major, minor).
+    pub ptx_version: (u32, u32),
+    /// The names of the entries, in the order of the text.
+    pub kernels: &'static [&'static str],
+    /// The PTX.
+    pub text: &'static str,
 }

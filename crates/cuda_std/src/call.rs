@@ -3,6 +3,9 @@
 //! `#[kernel]` writes a function of the kernel's name whose parameters follow the kernel's own signature; it packs them
 //! into a [`Call`]. What launches a call, and on which stream, is the host's business: nothing here knows a driver.
 
+#[cfg(feature = "cust")]
+mod of_cust;
+
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -27,7 +30,7 @@ pub unsafe trait DeviceMemory<T> {
 /// A run of elements in device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The buffer's identity: never reused, unlike an address.
+    /// The buffer's identity, which is never reused, unlike an address; [`Location::FOREIGN`] where it has none.
     pub buffer: u64,
     /// Address of the first element on the device.
     pub address: u64,
@@ -35,6 +38,14 @@ pub struct Location {
     pub offset_bytes: u64,
     /// How many elements.
     pub elements: usize,
+}
+
+impl Location {
+    /// The `buffer` of memory whose owner gave it no identity: another library's, or a host's own bookkeeping.
+    ///
+    /// Two locations that have it may be of two allocations or of one. Only their addresses tell, and only while both
+    /// are allocated; what happens to such memory from one launch to the next cannot be followed.
+    pub const FOREIGN: u64 = u64::MAX;
 }
 
 /// A number that a kernel takes by value, at most eight bytes.
@@ -88,8 +99,10 @@ impl Scalar for usize {
 /// What a call does with one buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferUse {
-    /// The buffer's identity.
+    /// The buffer's identity, or [`Location::FOREIGN`].
     pub buffer: u64,
+    /// Device address of the first byte that the kernel can reach.
+    pub address: u64,
     /// Read or written.
     pub access: Access,
     /// The bytes that the kernel can reach, from the buffer's start.
@@ -98,12 +111,23 @@ pub struct BufferUse {
     pub parameter: &'static str,
 }
 
+impl BufferUse {
+    fn shares_a_byte_with(&self, other: &Self) -> bool {
+        let addresses =
+            |of: &Self| (of.address, of.address.saturating_add(of.bytes.end.saturating_sub(of.bytes.start)));
+        let ((start, end), (other_start, other_end)) = (addresses(self), addresses(other));
+        start.max(other_start) < end.min(other_end)
+    }
+}
+
 /// A kernel with its arguments: what a launch takes beside grid and block.
 ///
-/// It borrows the buffers, so they outlive the launch call. It does not make their *contents* safe to use: device memory
-/// is written by whatever the device runs, in whatever order the streams' edges allow, and a kernel that indexes out of
-/// its buffer can spoil other device memory of its context. None of that can reach the host's memory, which is why
-/// launching a call is not `unsafe`.
+/// It borrows the buffers, so they outlive the launch call. It does not order what is done to their contents: another
+/// stream may write them while the kernel reads, wherever no edge between the streams forbids it. A checker of the order
+/// reports that; no type prevents it.
+///
+/// To launch a call of a safe kernel is not `unsafe`, if the host refuses one whose slices do not
+/// [fit](Call::lengths_fit) or [overlap](Call::overlap). A call of an `unsafe fn` kernel is made by an `unsafe fn`.
 #[derive(Clone, Debug)]
 pub struct Call<'a> {
     kernel: &'static Kernel,
@@ -129,10 +153,10 @@ impl<'a> Call<'a> {
         if self.is_traced { self.kernel.traced_name } else { self.kernel.name }
     }
 
-    /// The same call of the kernel's traced twin. `records` is the device address of as many
-    /// [records](crate::trace::records) as the launch has warps.
+    /// Makes it a call of the kernel's traced twin, or leaves it as it is if there is none. `records` is the device address
+    /// of as many [records](crate::trace::records) as the launch has warps.
     pub fn traced(mut self, records: u64) -> Self {
-        if !self.is_traced {
+        if !self.is_traced && !self.kernel.traced_name.is_empty() {
             self.push(records);
             self.is_traced = true;
         }
@@ -152,6 +176,25 @@ impl<'a> Call<'a> {
     /// Whether the slices' lengths are what the kernel needs: a launch of a call for which they are not is refused.
     pub fn lengths_fit(&self) -> bool {
         self.lengths_fit
+    }
+
+    /// Whether the host half of an `unsafe fn` kernel made the call: its caller then answers for what the kernel's
+    /// `# Safety` section asks, aliasing included.
+    pub fn is_unsafe(&self) -> bool {
+        self.kernel.is_unsafe
+    }
+
+    /// Returns the names of two parameters that share a byte of device memory, of which the kernel writes the first;
+    /// none where there are no such two.
+    ///
+    /// In a kernel's body a `&mut [T]` is the only way to its elements. A host that launches a safe kernel refuses a call
+    /// for which this returns names.
+    pub fn overlap(&self) -> Option<(&'static str, &'static str)> {
+        let written = self.buffers().filter(|one| one.access == Access::Write);
+        written
+            .flat_map(|one| self.buffers().map(move |other| (one, other)))
+            .find(|(one, other)| one.parameter != other.parameter && one.shares_a_byte_with(other))
+            .map(|(one, other)| (one.parameter, other.parameter))
     }
 
     /// An empty call; the code that `#[kernel]` writes fills it.
@@ -209,6 +252,7 @@ impl<'a> Call<'a> {
         let start = location.offset_bytes;
         self.buffers[self.parameters] = Some(BufferUse {
             buffer: location.buffer,
+            address: location.address,
             access,
             bytes: start..start + (location.elements * size_of::<T>()) as u64,
             parameter: self.kernel.parameters[self.parameters].name,

@@ -23,8 +23,11 @@
 //! needs `core` alone.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
-#![cfg_attr(target_arch = "nvptx64", feature(stdarch_nvptx, asm_experimental_arch, core_intrinsics))]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, core_intrinsics))]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
+
+// `#[kernel]` names this crate from outside, and `trace` has kernels of its own.
+extern crate self as cuda_std;
 
 pub mod abi;
 pub mod arith;

@@ -24,8 +24,8 @@ macro_rules! words {
 
 words! { u32 i32 f32 }
 
-/// The slice as groups of four, and the at most three words behind them; nothing when it does not begin at a multiple of
-/// sixteen bytes.
+/// Returns the slice as groups of four, and the at most three words behind them; nothing if it does not begin at a
+/// multiple of sixteen bytes.
 #[inline(always)]
 pub fn fours<T: Word>(words: &[T]) -> Option<(&[Four<T>], &[T])> {
     // SAFETY: a `Four` is four words without padding (asserted above), and any words make one.
@@ -33,7 +33,7 @@ pub fn fours<T: Word>(words: &[T]) -> Option<(&[Four<T>], &[T])> {
     before.is_empty().then_some((fours, rest))
 }
 
-/// The same for a slice to write.
+/// Returns what [`fours`] does, for a slice to write.
 #[inline(always)]
 pub fn fours_mut<T: Word>(words: &mut [T]) -> Option<(&mut [Four<T>], &mut [T])> {
     // SAFETY: as in `fours`; what is written to a `Four` is four words.

@@ -6,7 +6,7 @@ use syn::{Ident, ItemFn};
 
 use crate::signature::{self, Kind, Options, Parameter};
 
-/// The entry and its traced twin, compiled only for the device, and from the architecture of `since` on.
+/// Writes the entry and its traced twin, compiled only for the device, and from the architecture of `since` on.
 ///
 /// A slice's address travels as a reference to an empty array: a thin pointer in the PTX, yet one that LLVM knows to be
 /// unaliased (and read-only, when shared), so that `&[T]` is loaded through the read-only path.
@@ -52,16 +52,23 @@ pub fn half(function: &ItemFn, parameters: &[Parameter], options: &Options) -> T
                 #[inline(always)]
                 #safety fn body(#inputs) #block
                 #before
-                // SAFETY: the host's half passes the address and the length of one device buffer for each slice, refuses
-                // a launch where lengths that are to be equal are not, and keeps what else `cuda_std::abi` promises.
+                // SAFETY: for each slice the host's half passes the address and the length of device memory that
+                // `DeviceMemory` vouches for. Before it launches, the host checks that lengths which are to be equal are
+                // (`Call::lengths_fit`), and, for a safe kernel, that no written slice overlaps another argument
+                // (`Call::overlap`); for an `unsafe fn` kernel, whoever made the call answers for that. What other streams
+                // do to the memory at the same time is not prevented: a checker of their order reports it.
                 unsafe { body(#(#arguments),*) }
                 #after
             }
         }
     };
     let own = entry(quote!(#(#docs)*), name, &entry_parameters, None, None);
+    if options.untraced {
+        return own;
+    }
     entry_parameters.push(quote!(__records: *mut u64));
-    // SAFETY of both calls, in the code that is written: the host passes the address of a record for each warp.
+    // SAFETY of both calls, in the code that is written: the host launches a twin through `Call::traced`, which it gives
+    // the address of as many records as the launch has warps.
     let begin = quote!(unsafe { ::cuda_std::trace::begin(__records) });
     let end = quote!(unsafe { ::cuda_std::trace::end(__records) });
     let traced = entry(

@@ -2,7 +2,7 @@
 //! the host's compiler checks it too and an editor understands it.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::{Attribute, ItemFn};
 
 use crate::signature::{self, Kind, MAX_SLOTS, Options, Parameter};
@@ -11,12 +11,23 @@ use crate::signature::{self, Kind, MAX_SLOTS, Options, Parameter};
 pub fn half(function: &ItemFn, parameters: &[Parameter], options: &Options) -> TokenStream {
     let name = &function.sig.ident;
     let text = name.to_string();
-    let traced_text = signature::traced(name).to_string();
+    let traced_text = if options.untraced { String::new() } else { signature::traced(name).to_string() };
+    let traced_bytes = quote!(#name::KERNEL.traced_name.len());
     let visibility = &function.vis;
     let docs: Vec<&Attribute> =
         function.attrs.iter().filter(|attribute| attribute.path().is_ident("doc")).collect();
     let since_sm = options.since_sm();
     let equal_lengths = options.equal_lengths;
+    let safety = &function.sig.safety;
+    let is_unsafe = signature::is_unsafe(&function.sig);
+    let contract = (is_unsafe && !says_safety(&docs)).then(|| {
+        let contract =
+            "# Safety\n\nUntil the launch is done, the caller keeps what the kernel's own contract asks.";
+        quote! {
+            #[doc = ""]
+            #[doc = #contract]
+        }
+    });
     let descriptors = parameters.iter().map(descriptor);
     let takes = parameters.iter().map(|Parameter { name, written, kind }| match kind {
         Kind::Slice { element, .. } | Kind::Pointer { element, .. } => {
@@ -37,9 +48,10 @@ pub fn half(function: &ItemFn, parameters: &[Parameter], options: &Options) -> T
     });
     quote! {
         #(#docs)*
+        #contract
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::too_many_arguments)]
-        #visibility fn #name<'call>(#(#takes),*) -> ::cuda_std::call::Call<'call> {
+        #visibility #safety fn #name<'call>(#(#takes),*) -> ::cuda_std::call::Call<'call> {
             ::cuda_std::call::Call::new(#name::KERNEL) #(#packs)*
         }
 
@@ -57,6 +69,7 @@ pub fn half(function: &ItemFn, parameters: &[Parameter], options: &Options) -> T
                 parameters: &[#(#descriptors),*],
                 since_sm: #since_sm,
                 equal_lengths: #equal_lengths,
+                is_unsafe: #is_unsafe,
                 file: file!(),
                 line: line!(),
             };
@@ -65,11 +78,16 @@ pub fn half(function: &ItemFn, parameters: &[Parameter], options: &Options) -> T
         #[cfg(not(target_arch = "nvptx64"))]
         const _: () = {
             assert!(::cuda_std::abi::MAX_SLOTS == #MAX_SLOTS);
-            assert!(#name::KERNEL.name.len() + ::cuda_std::trace::SUFFIX.len() == #name::KERNEL.traced_name.len());
+            assert!(#traced_bytes == 0 || #traced_bytes == #name::KERNEL.name.len() + ::cuda_std::trace::SUFFIX.len());
             #[allow(dead_code)]
             #function
         };
     }
+}
+
+/// Returns whether the kernel's docs have a section on safety.
+fn says_safety(docs: &[&Attribute]) -> bool {
+    docs.iter().any(|doc| doc.to_token_stream().to_string().contains("# Safety"))
 }
 
 fn descriptor(parameter: &Parameter) -> TokenStream {

@@ -25,6 +25,11 @@ use syn::{ItemFn, parse_macro_input};
 ///
 /// `#[kernel(equal_lengths)]` says that all slices are of the same length. The host checks it at the launch, and the entry
 /// takes one length for all: an index that is below one slice's length is below all, and costs one bounds check.
+///
+/// `#[kernel(untraced)]` leaves the traced twin (`cuda_std::trace`) out; a traced run then launches the kernel itself.
+///
+/// An `unsafe fn` kernel is an `unsafe fn` on the host too: until the launch is done, its caller keeps what the kernel's
+/// `# Safety` section asks. A kernel with a pointer parameter must be one, since nothing bounds what it reaches.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let options = parse_macro_input!(arguments as signature::Options);

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident};
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
-use syn::{FnArg, Ident, ItemFn, LitStr, Pat, PointerMutability, ReturnType, Type};
+use syn::{FnArg, Ident, ItemFn, LitStr, Pat, PointerMutability, ReturnType, Safety, Signature, Type};
 
 /// PTX parameters of one kernel, at most; `cuda_std::abi::MAX_SLOTS`, which the host half compares at compile time.
 pub const MAX_SLOTS: usize = 32;
@@ -20,6 +20,8 @@ pub struct Options {
     pub since: Option<LitStr>,
     /// All slices are of the same length: the host checks it, and the device relies on it.
     pub equal_lengths: bool,
+    /// The kernel has no traced twin.
+    pub untraced: bool,
 }
 
 impl Options {
@@ -38,8 +40,9 @@ impl Parse for Options {
             match key.to_string().as_str() {
                 "since" => options.since = Some(architecture(input)?),
                 "equal_lengths" => options.equal_lengths = true,
+                "untraced" => options.untraced = true,
                 _ => {
-                    let known = "a kernel's options are `since = \"sm_NN\"` and `equal_lengths`";
+                    let known = "a kernel's options are `since = \"sm_NN\"`, `equal_lengths` and `untraced`";
                     return Err(syn::Error::new(key.span(), known));
                 }
             }
@@ -105,6 +108,14 @@ pub fn read(function: &ItemFn) -> syn::Result<Vec<Parameter>> {
         ));
     }
     let parameters = signature.inputs.iter().map(parameter).collect::<syn::Result<Vec<_>>>()?;
+    let pointer = parameters.iter().find(|parameter| matches!(parameter.kind, Kind::Pointer { .. }));
+    if let Some(pointer) = pointer.filter(|_| !is_unsafe(signature)) {
+        return Err(syn::Error::new_spanned(
+            &pointer.written,
+            "a kernel with a pointer parameter is an `unsafe fn`: nothing bounds what it reaches; take `&[T]` or \
+             `&mut [T]`, or write `unsafe fn` and say in `# Safety` how long the memory must be",
+        ));
+    }
     if parameters.iter().map(|parameter| parameter.kind.slots()).sum::<usize>() > MAX_SLOTS {
         return Err(syn::Error::new(
             signature.inputs.span(),
@@ -112,6 +123,11 @@ pub fn read(function: &ItemFn) -> syn::Result<Vec<Parameter>> {
         ));
     }
     Ok(parameters)
+}
+
+/// Returns whether the function is an `unsafe fn`.
+pub fn is_unsafe(signature: &Signature) -> bool {
+    matches!(signature.safety, Safety::Unsafe(_))
 }
 
 fn refuse_if(part: &Option<impl ToTokens>, reason: &str) -> syn::Result<()> {

@@ -27,6 +27,7 @@ mod clock;
 mod edges;
 mod explain;
 mod index;
+mod needless;
 mod path;
 pub mod program;
 mod ranges;
@@ -35,6 +36,7 @@ mod words;
 pub use arrows::{Arrow, arrows};
 pub use check::{Clash, Race, races};
 pub use explain::{Cause, Finding};
+pub use needless::{Needless, needless};
 pub use path::{CriticalPath, critical_path, predecessors};
 
 use program::Program;

@@ -11,3 +11,30 @@ pub mod model;
 pub mod svg;
 pub mod terminal;
 mod words;
+
+/// Returns a whole number with its thousands set apart: `1,048,576`.
+pub fn thousands(number: impl Into<u64>) -> String {
+    let digits = number.into().to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (number, text) in
+            [(0_u64, "0"), (999, "999"), (1000, "1,000"), (1_048_576, "1,048,576"), (100_000, "100,000")]
+        {
+            assert_eq!(thousands(number), text);
+        }
+    }
+}

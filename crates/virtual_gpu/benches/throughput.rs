@@ -11,11 +11,11 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use multiversion::multiversion;
+use ptx::Module;
 use support::{Argument, Bytes, Card, KERNELS};
 use virtual_gpu::card::H200;
 use virtual_gpu::clock::{Schedule, StreamKind};
 use virtual_gpu::machine::{KernelLaunch, Machine};
-use virtual_gpu::ptx::Module;
 
 const A: f32 = 0.999;
 const B: f32 = 0.25;

@@ -4,7 +4,6 @@ use crate::card::Card;
 use crate::clock::{Clock, Footprint, Launch, OpId, Picos, Schedule, Stopped, StreamId, StreamKind, Work};
 use crate::exec;
 use crate::memory::{Memory, MemoryError};
-use crate::ptx;
 use crate::segment::{BlockProgram, CostTable};
 use std::sync::Arc;
 

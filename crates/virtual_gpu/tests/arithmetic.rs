@@ -4,9 +4,9 @@
 
 mod support;
 
+use ptx::op::Kind;
+use ptx::{Action, FORMS, Module};
 use support::{Argument, Bytes, Card, Dice};
-use virtual_gpu::ptx::op::Kind;
-use virtual_gpu::ptx::{Action, FORMS, Module};
 
 /// Values of each operand.
 const VALUES: usize = 1024;

@@ -9,10 +9,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ptx::Module;
 use support::Dice;
 use virtual_gpu::exec::{Image, Launch, Program, Seat};
 use virtual_gpu::memory::Memory;
-use virtual_gpu::ptx::Module;
 use virtual_gpu::segment::{BlockProgram, Next, Now};
 
 /// Counts what is allocated, and the most that it ever was.
@@ -43,10 +43,13 @@ static ALLOCATOR: Counting = Counting;
 const EVERYTHING: &str = include_str!("everything.ptx");
 const LAB: &str = include_str!("forkjoin.ptx");
 
-/// Reads a text, and decodes and runs what it defines.
+/// Reads a text, asks how its kernels depend on others, and decodes and runs them.
 fn try_all(text: &str) -> bool {
     let Ok(module) = Module::parse(text) else { return false };
     let names: Vec<String> = module.functions.iter().filter(|f| f.entry).map(|f| f.name.clone()).collect();
+    for name in &names {
+        assert!(module.dependence(name).is_some());
+    }
     let mut memory = Memory::new(1 << 20);
     let Ok(image) = Image::load(module, &mut memory) else { return false };
     for name in names {

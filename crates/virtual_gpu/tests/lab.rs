@@ -1,13 +1,14 @@
-//! The lab's own kernels, for both architectures: every one is decoded, and gives the bits of native Rust.
+//! The lab's own kernels, for both architectures: every one is read and decoded, and gives the bits of
+//! native Rust.
 
 mod support;
 
 use std::sync::LazyLock;
 
+use ptx::{Module, Touches};
 use support::{Argument, Bytes, Card, Dice, compile};
 use virtual_gpu::exec::{Image, Program};
 use virtual_gpu::memory::Memory;
-use virtual_gpu::ptx::Module;
 
 static LAB: LazyLock<String> = LazyLock::new(|| compile("../../gpu", "sm_90"));
 
@@ -100,4 +101,28 @@ fn the_pdl_lesson() {
     assert_eq!(card.download::<f32>(&out), x.iter().zip(&y).map(want).collect::<Vec<_>>());
     let want = x.iter().map(|x| chain(*x, 0.997, 0.125, 256));
     assert_eq!(card.download::<f32>(&aux), want.collect::<Vec<_>>());
+}
+
+/// Parameters: the first slice is an address and the length, every further slice or pointer an address.
+#[test]
+fn of_the_kernels_only_the_secondary_waits_and_of_its_buffers_only_its_own_input_is_read_before() {
+    let lab = Module::parse(&LAB).unwrap();
+    // Whether it waits, and the parameters whose memory it reads and writes before.
+    let of = |kernel| {
+        let dependence = lab.dependence(kernel).unwrap();
+        let places = |of: fn(&Touches) -> bool| -> Vec<usize> {
+            (0..).zip(&dependence.before_wait).filter(|(_, touches)| of(touches)).map(|(k, _)| k).collect()
+        };
+        (dependence.waits, places(|touches| touches.reads), places(|touches| touches.writes))
+    };
+    // `mid`, `y` with the length, `out`.
+    assert_eq!(of("combine_stage"), (true, vec![1], vec![]));
+    for kernel in ["produce_stage", "produce_stage_early", "produce_stage_late", "produce_stage_never"] {
+        // `x` with the length, `mid`, `aux`.
+        assert_eq!(of(kernel), (false, vec![0], vec![2, 3]), "{kernel}");
+    }
+    assert_eq!(of("grind_fma"), (false, vec![0], vec![2]));
+    assert_eq!(of("sum_four"), (false, vec![0, 2, 3, 4], vec![5]));
+    let (waits, _, writes) = of("spin_lcg");
+    assert!(!waits && writes.contains(&0), "{writes:?}");
 }

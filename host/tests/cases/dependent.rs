@@ -1,91 +1,92 @@
-//! Programmatic dependent launch: what a kernel with the attribute is after.
+//! Programmatic dependent launch: what a kernel with the attribute is ordered after.
 
-use crate::rig::{Case, On, Rig, dependent, shape, with_card};
 use cuda_std::call::Call;
-use gpu::pdl::{EPILOGUE, PRODUCE, PROLOGUE, STEPS};
-use host::order::missing_edges;
-use host::submit::{Buffer, Error, Stream};
+use gpu::pdl::{
+    EPILOGUE, PRODUCE, PROLOGUE, STEPS, combine_stage, produce_stage, produce_stage_early,
+    produce_stage_never,
+};
+use streamlab::{DeviceBuffer, Error, LaunchConfig, Stream, Trace};
 
-/// The second kernel has the attribute and no wait, and reads what the first one writes.
+use crate::rig::{Case, On, Rig, with_device};
+
+/// One full block.
+const PLAIN: LaunchConfig = LaunchConfig::new(1, 1024);
+/// The block with the attribute: the secondary kernel of a pair.
+const DEPENDENT: LaunchConfig = PLAIN.programmatic();
+
+/// The secondary kernel has the attribute and no wait, and reads what the primary writes.
 pub const ATTRIBUTE_WITHOUT_WAIT: Case = Case {
     flawed: |rig| {
         let stream = primary(rig)?;
-        stream.launch(&dependent(), reads_without_waiting(rig))?; // (2)
+        stream.launch(DEPENDENT, reads_without_waiting(rig))?; // (2)
         out_of_mid(rig)
     },
-    missing: &[&[
-        "missing edge within `S`",
-        "of `mid`",
-        "its kernel has no griddepcontrol.wait: nothing makes it wait for (1)",
-    ]],
+    missing: &[&["within `S`", "of `mid`", "no griddepcontrol.wait"]],
     repaired: &[
         |rig| {
             let stream = primary(rig)?;
-            stream.launch(&shape(), reads_without_waiting(rig))?;
+            stream.launch(PLAIN, reads_without_waiting(rig))?;
             out_of_mid(rig)
         },
         |rig| {
             let stream = primary(rig)?;
-            stream.launch(&dependent(), reads_behind_its_wait(rig, &rig.out))?;
-            Ok(rig.outcome()? / combined())
+            stream.launch(DEPENDENT, reads_after_its_wait(rig, &rig.large.out))?;
+            Ok(outcome(rig)? / combined())
         },
     ],
     seen: early,
 };
 
-/// The same behind a record, which is no work.
-pub const ATTRIBUTE_BEHIND_A_RECORD: Case = Case {
+/// A record between the two, which is no work, changes nothing.
+pub const ATTRIBUTE_AFTER_A_RECORD: Case = Case {
     flawed: |rig| {
         let (stream, between) = (primary(rig)?, rig.event("between")?);
         stream.record(&between)?;
-        stream.launch(&dependent(), reads_without_waiting(rig))?; // (2)
+        stream.launch(DEPENDENT, reads_without_waiting(rig))?; // (2)
         out_of_mid(rig)
     },
     missing: ATTRIBUTE_WITHOUT_WAIT.missing,
     repaired: &[|rig| {
         let stream = primary(rig)?;
-        stream.zero(&rig.another)?;
-        stream.launch(&dependent(), reads_without_waiting(rig))?;
+        stream.memset_zeros(&rig.large.another)?;
+        stream.launch(DEPENDENT, reads_without_waiting(rig))?;
         out_of_mid(rig)
     }],
     seen: early,
 };
 
-/// A third kernel behind a pair: launched normally it is after both.
+/// A third kernel after a pair: launched normally it is after both.
 pub const NORMAL_AFTER_A_PAIR: Case = Case {
     flawed: |rig| {
         let stream = held_up(rig)?;
-        stream.launch(&shape(), gpu::pdl::produce_stage_early(&rig.zeros, &rig.other, &rig.mid))?;
-        stream.launch(&dependent(), reads_behind_its_wait(rig, &rig.another))?; // (1)
-        stream.launch(&dependent(), gpu::pdl::produce_stage(&rig.another, &rig.out, &rig.rest))?; // (2)
-        Ok(rig.outcome()? / chain(combined(), PRODUCE))
+        stream.launch(PLAIN, produce_stage_early(&rig.large.zeros, &rig.large.other, &rig.large.mid))?;
+        stream.launch(DEPENDENT, reads_after_its_wait(rig, &rig.large.another))?; // (1)
+        stream.launch(DEPENDENT, produce_stage(&rig.large.another, &rig.large.out, &rig.large.rest))?; // (2)
+        Ok(outcome(rig)? / chain(combined(), PRODUCE))
     },
-    missing: &[&[
-        "missing edge within `S`",
-        "its kernel has no griddepcontrol.wait: nothing makes it wait for (1)",
-    ]],
+    missing: &[&["within `S`", "no griddepcontrol.wait"]],
     repaired: &[|rig| {
         let stream = held_up(rig)?;
-        stream.launch(&shape(), gpu::pdl::produce_stage_early(&rig.zeros, &rig.other, &rig.mid))?;
-        stream.launch(&dependent(), reads_behind_its_wait(rig, &rig.another))?;
-        stream.launch(&shape(), gpu::pdl::produce_stage(&rig.another, &rig.out, &rig.rest))?;
-        Ok(rig.outcome()? / chain(combined(), PRODUCE))
+        stream.launch(PLAIN, produce_stage_early(&rig.large.zeros, &rig.large.other, &rig.large.mid))?;
+        stream.launch(DEPENDENT, reads_after_its_wait(rig, &rig.large.another))?;
+        stream.launch(PLAIN, produce_stage(&rig.large.another, &rig.large.out, &rig.large.rest))?;
+        Ok(outcome(rig)? / chain(combined(), PRODUCE))
     }],
     // The second has no trigger, so the third is after it, whoever promises it or not.
     seen: |_, flawed, repaired| assert_eq!((flawed, repaired), (1.0, 1.0)),
 };
 
-/// Nothing lets the second kernel start before the first has ended: the result is right, and nobody promises it.
+/// Nothing lets the secondary kernel start before the primary has ended: the result is right, and nobody promises it.
 pub const ATTRIBUTE_WITHOUT_TRIGGER: Case = Case {
     flawed: |rig| {
         let stream = primary_without_trigger(rig)?;
-        stream.launch(&dependent(), reads_without_waiting(rig))?; // (2)
+        stream.launch(DEPENDENT, reads_without_waiting(rig))?; // (2)
         out_of_mid(rig)
     },
     missing: ATTRIBUTE_WITHOUT_WAIT.missing,
     repaired: &[|rig| {
         let stream = primary_without_trigger(rig)?;
-        stream.launch(&shape(), reads_without_waiting(rig))?;
+        stream.launch(PLAIN, reads_without_waiting(rig))?;
         out_of_mid(rig)
     }],
     seen: |_, flawed, repaired| assert_eq!((flawed, repaired), (1.0, 1.0)),
@@ -93,44 +94,51 @@ pub const ATTRIBUTE_WITHOUT_TRIGGER: Case = Case {
 
 fn primary_without_trigger<'c>(rig: &Rig<'c>) -> Result<Stream<'c>, Error> {
     let stream = held_up(rig)?;
-    stream.launch(&shape(), gpu::pdl::produce_stage_never(&rig.zeros, &rig.other, &rig.mid))?; // (1)
+    stream.launch(PLAIN, produce_stage_never(&rig.large.zeros, &rig.large.other, &rig.large.mid))?; // (1)
     Ok(stream)
 }
 
-/// A stream with a slow kernel in it, behind which the launches of a pair queue up: a pair is shorter than a call.
+/// A stream with a slow kernel in it, so that the launches of a pair queue up: a pair is shorter than a call.
 fn held_up<'c>(rig: &Rig<'c>) -> Result<Stream<'c>, Error> {
-    rig.context.require("programmatic dependent launch", (9, 0))?;
+    rig.context.device().require("programmatic dependent launch", (9, 0))?;
     let stream = rig.stream("S")?;
-    rig.slow(&stream, &rig.rest)?;
+    rig.slow(&stream, &rig.large.rest)?;
     Ok(stream)
 }
 
-/// The first kernel of a pair, which lets the second start before it has written `mid`, the last thing that it writes.
+/// The primary of a pair, which lets the secondary start before it has written `mid`, the last thing that it writes.
 fn primary<'c>(rig: &Rig<'c>) -> Result<Stream<'c>, Error> {
     let stream = held_up(rig)?;
-    stream.launch(&shape(), gpu::pdl::produce_stage_early(&rig.zeros, &rig.other, &rig.mid))?; // (1)
+    stream.launch(PLAIN, produce_stage_early(&rig.large.zeros, &rig.large.other, &rig.large.mid))?; // (1)
     Ok(stream)
 }
 
 fn reads_without_waiting<'a>(rig: &'a Rig<'_>) -> Call<'a> {
-    gpu::pdl::produce_stage_never(&rig.mid, &rig.out, &rig.another)
+    produce_stage_never(&rig.large.mid, &rig.large.out, &rig.large.another)
 }
 
-fn reads_behind_its_wait<'a>(rig: &'a Rig<'_>, to: &'a Buffer<'_, f32>) -> Call<'a> {
-    gpu::pdl::combine_stage(&rig.mid, &rig.zeros, to)
+fn reads_after_its_wait<'a>(rig: &'a Rig<'_>, to: &'a DeviceBuffer<'_, f32>) -> Call<'a> {
+    // SAFETY: all buffers of `large` have as many elements, so `mid` has those of `to`.
+    unsafe { combine_stage(&rig.large.mid, &rig.large.zeros, to) }
 }
 
 /// What came out, as a part of what comes of `mid`.
 fn out_of_mid(rig: &Rig<'_>) -> Result<f32, Error> {
-    Ok(rig.outcome()? / chain(mid(), PRODUCE))
+    Ok(outcome(rig)? / chain(mid(), PRODUCE))
 }
 
-/// What the first kernel of a pair leaves in `mid`.
+/// Waits for everything, and returns the first element of `out`.
+fn outcome(rig: &Rig<'_>) -> Result<f32, Error> {
+    rig.context.synchronize()?;
+    rig.large.result()
+}
+
+/// What the primary of a pair leaves in `mid`.
 fn mid() -> f32 {
     chain(0.0, EPILOGUE)
 }
 
-/// What the second one, which waits, makes of it.
+/// What the secondary, which waits, makes of it.
 fn combined() -> f32 {
     mid() + chain(0.0, PROLOGUE)
 }
@@ -156,31 +164,31 @@ enum Pair {
 }
 
 fn submit(rig: &Rig<'_>, stream: &Stream<'_>, pair: Pair) -> Result<(), Error> {
-    rig.slow(stream, &rig.rest)?;
+    rig.slow(stream, &rig.large.rest)?;
     let first = match pair {
-        Pair::AndTrigger => gpu::pdl::produce_stage_early(&rig.zeros, &rig.other, &rig.mid),
-        _ => gpu::pdl::produce_stage_never(&rig.zeros, &rig.other, &rig.mid),
+        Pair::AndTrigger => produce_stage_early(&rig.large.zeros, &rig.large.other, &rig.large.mid),
+        _ => produce_stage_never(&rig.large.zeros, &rig.large.other, &rig.large.mid),
     };
-    stream.launch(&shape(), first)?;
-    let launch = if pair == Pair::Plain { shape() } else { dependent() };
+    stream.launch(PLAIN, first)?;
+    let config = if pair == Pair::Plain { PLAIN } else { DEPENDENT };
     let waits = pair >= Pair::AndWait;
     stream.launch(
-        &launch,
-        if waits { reads_behind_its_wait(rig, &rig.out) } else { reads_without_waiting(rig) },
+        config,
+        if waits { reads_after_its_wait(rig, &rig.large.out) } else { reads_without_waiting(rig) },
     )
 }
 
-/// By the card's clock, as each warp read it.
+/// By the device's clock, as each warp read it.
 fn only_with_all_three_the_second_starts_before_the_first_has_ended(on: On) {
-    with_card(on, |rig| {
+    with_device(on, |rig| {
         let stream = held_up(rig)?;
         for pair in [Pair::Plain, Pair::Attribute, Pair::AndWait, Pair::AndTrigger] {
-            let trace = rig.context.traced(1, || submit(rig, &stream, pair))?;
+            let trace = Trace::of(rig.context, 1, || submit(rig, &stream, pair))?;
             let end = trace.launches[1].warps.iter().map(|warp| warp.end_ns).max();
             let start = trace.launches[2].warps.iter().map(|warp| warp.start_ns).min();
             assert_eq!(start < end, pair == Pair::AndTrigger, "{pair:?}: {start:?} {end:?}");
             let is_a_race = pair == Pair::Attribute;
-            assert_eq!(missing_edges(&trace.log).len(), usize::from(is_a_race), "{pair:?}");
+            assert_eq!(trace.log.missing_edges().len(), usize::from(is_a_race), "{pair:?}");
         }
         Ok(())
     });

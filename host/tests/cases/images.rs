@@ -1,9 +1,11 @@
-//! PTX that a driver does not take: the lesson's own, with one word changed.
+//! PTX that a driver does not take: the lessons' own, with one word changed.
 
-use host::kernels::{IMAGES, Image};
-use host::submit::{Context, Error};
+use cuda_std::abi::Image;
+use host::kernels::IMAGES;
+use streamlab::{Context, Error};
 
-use crate::rig::{On, with_driver};
+use crate::rig::On;
+use crate::support::alone;
 
 /// The oldest image with a word replaced. The program says of it what it says of the good one, but for the version.
 fn image(ptx_version: (u32, u32), from: &str, to: &str) -> Image {
@@ -17,66 +19,60 @@ fn version() -> String {
     format!(".version {major}.{minor}")
 }
 
-fn open(images: Vec<Image>) -> Result<Context, Error> {
-    Context::open(0, images.leak())
+fn open(on: On, images: Vec<Image>) -> Result<Context, Error> {
+    Context::open(on.options(), images.leak())
+}
+
+/// The number of the first line of the good text for which this holds, from 1.
+fn line(is_it: impl Fn(&str) -> bool) -> usize {
+    IMAGES[0].text.lines().position(is_it).unwrap() + 1
 }
 
 /// The code and the message of what was refused.
 #[track_caller]
-fn refused(image: Image) -> (Option<u32>, String) {
-    match open(vec![image]) {
-        Ok(_) => panic!("it was taken"),
-        Err(error) => (error.code(), error.to_string()),
-    }
+fn refused(on: On, image: Image) -> (Option<u32>, String) {
+    let error = open(on, vec![image]).unwrap_err();
+    (error.code(), error.to_string())
 }
 
 pub fn too_new(on: On) {
-    with_driver(on, || {
-        let Err(error) = open(vec![image((9, 9), &version(), ".version 9.9")]) else {
-            panic!("it was taken")
-        };
-        assert!(matches!(error, Error::PtxTooNew { ptx: (9, 9), .. }) && error.is_bad_input(), "{error}");
-        let text = error.to_string();
-        assert!(text.starts_with("the driver speaks CUDA 1") && text.contains("refuses PTX 9.9"), "{text}");
-    });
+    let _alone = alone();
+    let error = open(on, vec![image((9, 9), &version(), ".version 9.9")]).unwrap_err();
+    assert!(matches!(error, Error::PtxTooNew { ptx: (9, 9), driver: (10.., _) }), "{error}");
+    assert!(error.is_bad_input() && error.to_string().contains("PTX 9.9"), "{error}");
 }
 
 pub fn older_instead(on: On) {
-    with_driver(on, || {
-        let new = image((9, 9), &version(), ".version 9.9");
-        let good = image(IMAGES[0].ptx_version, &version(), &version());
-        let context = open(vec![new, good]).unwrap();
-        assert_eq!(context.module().image().ptx_version, IMAGES[0].ptx_version);
-        assert!(context.finish().is_empty());
-    });
+    let _alone = alone();
+    let new = image((9, 9), &version(), ".version 9.9");
+    let good = image(IMAGES[0].ptx_version, &version(), &version());
+    let context = open(on, vec![new, good]).unwrap();
+    assert_eq!(context.module().image().ptx_version, IMAGES[0].ptx_version);
+    assert!(context.finish().is_empty());
 }
 
-pub fn for_another_card(on: On) {
-    with_driver(on, || {
-        let target = format!(".target {}", IMAGES[0].arch);
-        let (code, text) = refused(image(IMAGES[0].ptx_version, &target, ".target sm_120"));
-        assert_eq!(code, Some(218), "{text}");
-        assert_eq!(text.matches("the PTX is for sm_120 and this card is sm_").count(), 1, "{text}");
-        assert!(!text.contains('\n'), "{text}");
-    });
+pub fn for_another_device(on: On) {
+    let _alone = alone();
+    let target = format!(".target {}", IMAGES[0].arch);
+    let (code, text) = refused(on, image(IMAGES[0].ptx_version, &target, ".target sm_120"));
+    assert_eq!(code, Some(218), "{text}");
+    assert_eq!(text.matches("PTX is for sm_120").count(), 1, "{text}");
+    assert!(text.contains(" is sm_") && !text.contains('\n'), "{text}");
 }
 
 pub fn not_ptx(on: On) {
-    with_driver(on, || {
-        let line = IMAGES[0].text.lines().position(|line| line.contains("\tret;")).unwrap() + 1;
-        let unknown = image(IMAGES[0].ptx_version, "\tret;", "\tfrobnicate;");
-        let (code, text) = refused(unknown);
+    let _alone = alone();
+    let unknown = image(IMAGES[0].ptx_version, "\tret;", "\tfrobnicate;");
+    let (code, text) = refused(on, unknown);
+    assert_eq!(code, Some(218), "{text}");
+    assert!(text.contains(&format!("line {}", line(|line| line.contains("\tret;")))), "{text}");
+
+    let prose = Image { text: "Lorem ipsum", ..image(IMAGES[0].ptx_version, "ret", "ret") };
+    assert_eq!(refused(on, prose).0, Some(200));
+
+    if on != On::Gpu {
+        let (code, text) = refused(on, image(IMAGES[0].ptx_version, ".target sm_", ".target rch=sm_"));
         assert_eq!(code, Some(218), "{text}");
-        assert!(text.contains(&format!("line {line}")), "{text}");
-
-        let prose = Image { text: "Lorem ipsum", ..image(IMAGES[0].ptx_version, "ret", "ret") };
-        assert_eq!(refused(prose).0, Some(200));
-
-        if on != On::Gpu {
-            let line = IMAGES[0].text.lines().position(|line| line.starts_with(".target")).unwrap() + 1;
-            let (code, text) = refused(image(IMAGES[0].ptx_version, ".target sm_", ".target rch=sm_"));
-            assert_eq!(code, Some(218), "{text}");
-            assert!(text.contains(&format!("line {line}")), "{text}");
-        }
-    });
+        assert!(text.contains(&format!("line {}", line(|line| line.starts_with(".target")))), "{text}");
+    }
 }

@@ -1,29 +1,26 @@
 //! Elapsed time: when it may be asked for, and of which events.
 
-use cust::context::legacy::{Context as OtherContext, ContextFlags};
-use cust::device::Device;
-use host::submit::{Error, Event, Stream, StreamKind};
+use host::kernels::IMAGES;
+use streamlab::{Context, Error, Event, Stream, StreamKind};
 
-use crate::rig::{On, with_card};
+use crate::rig::{On, with_device};
 
-/// The code of a time that there is not, and whether the message says each of these.
+/// There is no time: the error has this code, and these words.
 #[track_caller]
-fn no_time(start: &Event<'_>, stop: &Event<'_>, code: u32, says: &[&str]) {
-    let error =
-        Event::elapsed_ms(start, stop).map_err(|error| (error.code(), error.to_string())).unwrap_err();
-    assert_eq!(error.0, Some(code), "{}", error.1);
-    says.iter().for_each(|says| assert!(error.1.contains(says), "`{says}` is not in: {}", error.1));
+fn no_time(start: &Event<'_>, stop: &Event<'_>, code: u32, says: &[String]) {
+    let error = Event::elapsed_ms(start, stop).unwrap_err();
+    assert_eq!(error.code(), Some(code), "{error}");
+    let text = error.to_string();
+    says.iter().for_each(|says| assert!(text.contains(says), "`{says}` is not in: {text}"));
 }
 
 pub fn asked_too_early(on: On) {
-    with_card(on, |rig| {
-        let (stream, start, stop) = (rig.stream("s")?, rig.stopwatch("start")?, rig.stopwatch("stop")?);
-        // What the buffers were filled with is on the card.
-        rig.context.synchronize()?;
+    with_device(on, |rig| {
+        let (stream, start, stop) = (rig.stream("s")?, rig.timing("start")?, rig.timing("stop")?);
         stream.record(&start)?;
         rig.slow(&stream, &rig.mid)?;
         stream.record(&stop)?;
-        no_time(&start, &stop, 600, &["`start`", "`stop`", "not done yet"]);
+        no_time(&start, &stop, 600, &["`start`", "`stop`", "not done yet"].map(str::to_owned));
         // The context is fine.
         rig.quick(&stream, &rig.ones, &rig.out)?;
         stop.synchronize()?;
@@ -34,27 +31,25 @@ pub fn asked_too_early(on: On) {
 }
 
 pub fn wrong_events(on: On) {
-    with_card(on, |rig| {
+    with_device(on, |rig| {
         let stream = rig.stream("s")?;
-        let (good, untimed) = (rig.stopwatch("good")?, rig.event("untimed")?);
-        let (unrecorded, neither) = (rig.stopwatch("unrecorded")?, rig.event("neither")?);
+        let (good, untimed) = (rig.timing("good")?, rig.event("untimed")?);
+        let (unrecorded, neither) = (rig.timing("unrecorded")?, rig.event("neither")?);
         stream.record(&good)?;
         stream.record(&untimed)?;
         stream.synchronize()?;
         let never = |name| format!("`{name}` was never recorded");
-        let ordering = |name| format!("`{name}` was made for ordering and has no timestamp");
-        let faults = [
+        let ordering = |name| format!("`{name}` was created with CU_EVENT_DISABLE_TIMING");
+        for (wrong, says) in [
             (&untimed, vec![ordering("untimed")]),
             (&unrecorded, vec![never("unrecorded")]),
             (&neither, vec![never("neither"), ordering("neither")]),
-        ];
-        for (wrong, says) in &faults {
-            let says: Vec<_> = says.iter().map(String::as_str).collect();
+        ] {
             no_time(&good, wrong, 400, &says);
             no_time(wrong, &good, 400, &says);
             no_time(wrong, wrong, 400, &says);
         }
-        no_time(&untimed, &unrecorded, 400, &[&ordering("untimed"), &never("unrecorded")]);
+        no_time(&untimed, &unrecorded, 400, &[ordering("untimed"), never("unrecorded")]);
         // Only what is wrong is named.
         let error = Event::elapsed_ms(&good, &untimed).unwrap_err().to_string();
         assert!(!error.contains("never recorded") && error.matches("`good`").count() == 1, "{error}");
@@ -63,8 +58,8 @@ pub fn wrong_events(on: On) {
 }
 
 pub fn swapped_events(on: On) {
-    with_card(on, |rig| {
-        let (stream, start, stop) = (rig.stream("s")?, rig.stopwatch("start")?, rig.stopwatch("stop")?);
+    with_device(on, |rig| {
+        let (stream, start, stop) = (rig.stream("s")?, rig.timing("start")?, rig.timing("stop")?);
         stream.record(&start)?;
         rig.slow(&stream, &rig.mid)?;
         stream.record(&stop)?;
@@ -78,28 +73,23 @@ pub fn swapped_events(on: On) {
 }
 
 pub fn two_contexts(on: On) {
-    with_card(on, |rig| {
-        let (stream, here) = (rig.stream("s")?, rig.stopwatch("here")?);
+    with_device(on, |rig| {
+        let (stream, here) = (rig.stream("s")?, rig.timing("here")?);
         stream.record(&here)?;
         stream.synchronize()?;
-        let device = Device::get_device(0).unwrap();
-        let other = OtherContext::create_and_push(ContextFlags::SCHED_AUTO, device).unwrap();
-        let outcome = in_another_context(&here, || {
-            Ok((Stream::new(rig.context, "there", StreamKind::NonBlocking)?, rig.stopwatch("there")?))
-        });
-        OtherContext::drop(other).map_err(|(error, _)| error).unwrap();
-        outcome
+        let other = Context::open(on.options(), IMAGES)?;
+        let (stream, there) =
+            (Stream::new(&other, "s", StreamKind::NonBlocking)?, Event::timing(&other, "there")?);
+        stream.record(&there)?;
+        stream.synchronize()?;
+        for (start, stop) in [(&here, &there), (&there, &here)] {
+            let error = Event::elapsed_ms(start, stop).unwrap_err();
+            assert!(matches!(&error, Error::OtherContext { name, .. } if name == stop.name()), "{error}");
+        }
+        // Both contexts are fine.
+        assert!(Event::elapsed_ms(&here, &here)? == 0.0 && Event::elapsed_ms(&there, &there)? == 0.0);
+        drop((stream, there));
+        assert!(other.finish().is_empty());
+        Ok(())
     });
-}
-
-fn in_another_context<'c>(
-    here: &Event<'_>,
-    make: impl FnOnce() -> Result<(Stream<'c>, Event<'c>), Error>,
-) -> Result<(), Error> {
-    let (stream, there) = make()?;
-    stream.record(&there)?;
-    stream.synchronize()?;
-    no_time(here, &there, 400, &["`here` and `there` are of two contexts"]);
-    no_time(&there, here, 400, &["`there` and `here` are of two contexts"]);
-    Ok(())
 }

@@ -1,18 +1,18 @@
-//! Events between streams: what a wait stands for, and what it does not.
+//! Events between streams: what a wait orders, and what it does not.
 
-use crate::rig::{Case, On, stale, with_card};
-use host::lesson::pitfalls::programs;
-use host::order::edges;
-use host::submit::Operation;
+use host::lessons::pitfalls::programs;
+use streamlab::Error;
+
+use crate::rig::{Case, On, Rig, stale, with_device};
 
 pub const NEVER_RECORDED: Case = Case {
     flawed: |rig| programs::never_recorded(rig),
     missing: &[&[
-        "missing edge from `A` to `B`",
+        "from `A` to `B`",
         "of `mid`",
         "`B` waited for `done`",
-        "which is never recorded",
-        "record `done` on `A` after (1) and before the wait",
+        "never recorded",
+        "record `done` on `A`",
     ]],
     repaired: &[|rig| programs::recorded_then_waited(rig)],
     seen: stale,
@@ -31,12 +31,7 @@ pub const ONE_EVENT_FOR_TWO: Case = Case {
         rig.quick(&s3, &rig.mid, &rig.out)?; // (2)
         rig.outcome()
     },
-    missing: &[&[
-        "missing edge from `S1` to `S3`",
-        "`done` was recorded after (1)",
-        "but again on `S2`",
-        "use an event for each of the two",
-    ]],
+    missing: &[&["from `S1` to `S3`", "`done` was recorded after (1)", "again on `S2`", "an event for each"]],
     repaired: &[|rig| {
         let (s1, s2, s3) = (rig.stream("S1")?, rig.stream("S2")?, rig.stream("S3")?);
         let (done1, done2) = (rig.event("done1")?, rig.event("done2")?);
@@ -52,7 +47,7 @@ pub const ONE_EVENT_FOR_TWO: Case = Case {
     seen: stale,
 };
 
-/// The same with the durations exchanged: the card comes to the right result by luck.
+/// One event for a short kernel and then a long one: the device comes to the right result by luck.
 pub const ONE_EVENT_FOR_TWO_BY_LUCK: Case = Case {
     flawed: |rig| {
         let (s1, s2, s3) = (rig.stream("S1")?, rig.stream("S2")?, rig.stream("S3")?);
@@ -92,42 +87,48 @@ pub const RECORDED_TOO_EARLY: Case = Case {
         rig.quick(&b, &rig.mid, &rig.out)?; // (2)
         rig.outcome()
     },
-    missing: &[&[
-        "missing edge from `A` to `B`",
-        "`done` was recorded on `A`",
-        "before (1) was submitted",
-        "record `done` after (1) and before the wait",
-    ]],
+    missing: &[&["from `A` to `B`", "`done` was recorded on `A`", "before (1)", "record `done` after (1)"]],
     repaired: &[|rig| programs::recorded_then_waited(rig)],
     seen: stale,
 };
 
 pub const WAITED_TOO_EARLY: Case = Case {
     flawed: |rig| programs::waited_too_early(rig),
-    missing: &[&[
-        "missing edge from `A` to `B`",
-        "`B` waited for `done`",
-        "before it was recorded",
-        "a later record does not change a wait",
-    ]],
+    missing: &[&["from `A` to `B`", "`B` waited for `done`", "before it was recorded", "a later record"]],
     repaired: &[|rig| programs::recorded_then_waited(rig)],
     seen: stale,
 };
 
-/// One event for two iterations that are both under way.
+/// One event for two iterations that are both in flight.
 pub const ONE_EVENT_FOR_TWO_ITERATIONS: Case = Case {
     flawed: |rig| programs::one_event_for_two_iterations(rig),
     missing: &[&[
-        "missing edge from `A` to `B`",
+        "from `A` to `B`",
         "`B` waited for `done`",
         "before it was recorded",
-        "first record `done` after (1) and then let `B` wait",
+        "record `done` after (1)",
     ]],
-    repaired: &[|rig| programs::one_event_in_turn(rig), |rig| programs::an_event_for_each_iteration(rig)],
+    repaired: &[|rig| programs::one_event_in_turn(rig), an_event_for_each_iteration],
     seen: stale,
 };
 
-/// Three streams behind one record, of which one forgets to wait.
+/// An event for each iteration, both recorded before the first wait.
+fn an_event_for_each_iteration(rig: &Rig<'_>) -> Result<f32, Error> {
+    let (a, b) = (rig.stream("A")?, rig.stream("B")?);
+    let done = [rig.event("done0")?, rig.event("done1")?];
+    let made = [(&rig.other, &rig.another), (&rig.mid, &rig.out)];
+    for ((made, _), done) in made.iter().zip(&done) {
+        rig.slow(&a, made)?;
+        a.record(done)?;
+    }
+    for ((made, used), done) in made.iter().zip(&done) {
+        b.wait(done)?;
+        rig.quick(&b, made, used)?;
+    }
+    rig.outcome()
+}
+
+/// Three streams after one record, of which one forgets to wait.
 pub const FAN_OUT: Case = Case {
     flawed: |rig| {
         let (s0, fork) = (rig.stream("s0")?, rig.event("fork")?);
@@ -141,7 +142,7 @@ pub const FAN_OUT: Case = Case {
         rig.quick(&s3, &rig.mid, &rig.out)?; // (2)
         rig.outcome()
     },
-    missing: &[&["missing edge from `s0` to `s3`", "no event leads from `s0` to `s3`"]],
+    missing: &[&["from `s0` to `s3`", "no event leads from `s0` to `s3`"]],
     repaired: &[|rig| {
         let (s0, fork) = (rig.stream("s0")?, rig.event("fork")?);
         let (s1, s2, s3) = (rig.stream("s1")?, rig.stream("s2")?, rig.stream("s3")?);
@@ -167,7 +168,7 @@ pub const HANDLE_REUSED: Case = Case {
         rig.quick(&second, &rig.mid, &rig.out)?; // (2)
         rig.outcome()
     },
-    missing: &[&["missing edge from `S1` to `S2`", "no event leads from `S1` to `S2`"]],
+    missing: &[&["from `S1` to `S2`", "no event leads from `S1` to `S2`"]],
     repaired: &[|rig| {
         let (first, done) = (rig.stream("S1")?, rig.event("done")?);
         rig.slow(&first, &rig.mid)?;
@@ -181,7 +182,7 @@ pub const HANDLE_REUSED: Case = Case {
     seen: stale,
 };
 
-/// One host thread launches on S1, then on S2, and records on S1: the event stands for S1's kernel alone.
+/// One host thread launches on S1, then on S2, and records on S1: the event captures S1's kernel alone.
 pub const ARROW: Case = Case {
     flawed: |rig| {
         let (s1, s2, s3) = (rig.stream("S1")?, rig.stream("S2")?, rig.stream("S3")?);
@@ -193,7 +194,7 @@ pub const ARROW: Case = Case {
         rig.quick(&s3, &rig.mid, &rig.out)?; // (2)
         rig.outcome()
     },
-    missing: &[&["missing edge from `S2` to `S3`", "no event leads from `S2` to `S3`"]],
+    missing: &[&["from `S2` to `S3`", "no event leads from `S2` to `S3`"]],
     repaired: &[|rig| {
         let (s1, s2, s3) = (rig.stream("S1")?, rig.stream("S2")?, rig.stream("S3")?);
         let done = rig.event("done")?;
@@ -207,7 +208,7 @@ pub const ARROW: Case = Case {
     seen: stale,
 };
 
-/// The host stands still between two kernels, and waits for another than the one that matters.
+/// The host thread waits between two kernels, for another than the one that matters.
 pub const ORDERED_BY_THE_HOST: Case = Case {
     flawed: |rig| {
         let (a, b, c) = (rig.stream("A")?, rig.stream("B")?, rig.stream("C")?);
@@ -219,14 +220,14 @@ pub const ORDERED_BY_THE_HOST: Case = Case {
         rig.quick(&b, &rig.mid, &rig.out)?; // (2)
         rig.outcome()
     },
-    missing: &[&["missing edge from `A` to `B`", "no event leads from `A` to `B`"]],
+    missing: &[&["from `A` to `B`", "no event leads from `A` to `B`"]],
     repaired: &[|rig| programs::host_parked(rig), |rig| programs::recorded_then_waited(rig)],
     seen: stale,
 };
 
 #[test]
-fn an_event_is_complete_before_its_first_record_and_not_while_what_it_stands_for_runs() {
-    with_card(On::Virtual, |rig| {
+fn an_event_is_complete_before_its_first_record_and_not_while_what_it_captured_runs() {
+    with_device(On::Virtual, |rig| {
         let (a, done) = (rig.stream("A")?, rig.event("done")?);
         rig.slow(&a, &rig.mid)?;
         assert!(done.query()?);
@@ -238,22 +239,20 @@ fn an_event_is_complete_before_its_first_record_and_not_while_what_it_stands_for
 
 #[test]
 fn case_21_the_arrow_of_an_event_leaves_the_kernel_of_the_stream_that_it_was_recorded_on() {
-    with_card(On::Virtual, |rig| {
+    with_device(On::Virtual, |rig| {
         let (_, log) = rig.run(ARROW.flawed)?;
-        let stream = |at: usize| match &log.entries[at].operation {
-            Operation::Launch { stream, .. } => log.name(stream.0).to_owned(),
-            other => panic!("{other:?}"),
-        };
-        let ends: Vec<_> = edges(&log).iter().map(|edge| [edge.from, edge.to].map(Option::unwrap)).collect();
-        let streams: Vec<_> = ends.iter().map(|ends| ends.map(stream)).collect();
+        let stream =
+            |at: Option<usize>| log.stream_name(log.program.operations[at.unwrap()].action.stream().unwrap());
+        let arrows = stream_order::arrows(&log.program);
+        let streams: Vec<_> = arrows.iter().map(|arrow| [arrow.from, arrow.to].map(stream)).collect();
         assert_eq!(streams, [["S1", "S3"]]);
         Ok(())
     });
 }
 
-/// Were a kernel brought to the card at its first launch, that launch could wait for the kernels that run.
-fn a_kernel_that_was_never_launched_runs_beside_another(on: On) {
-    with_card(on, |rig| {
+/// Were a kernel brought to the device at its first launch, that launch could wait for the kernels that run.
+fn a_kernel_that_was_never_launched_overlaps_another(on: On) {
+    with_device(on, |rig| {
         let (a, b) = (rig.stream("A")?, rig.stream("B")?);
         rig.slow(&a, &rig.mid)?;
         rig.quick(&b, &rig.ones, &rig.out)?;
@@ -264,12 +263,12 @@ fn a_kernel_that_was_never_launched_runs_beside_another(on: On) {
 }
 
 #[test]
-fn case_18_a_kernel_that_was_never_launched_runs_beside_another_on_the_virtual_card() {
-    a_kernel_that_was_never_launched_runs_beside_another(On::Virtual);
+fn case_18_a_kernel_that_was_never_launched_overlaps_another_on_the_virtual_device() {
+    a_kernel_that_was_never_launched_overlaps_another(On::Virtual);
 }
 
 #[test]
 #[ignore = "needs a GPU"]
-fn case_18_a_kernel_that_was_never_launched_runs_beside_another_on_a_gpu() {
-    a_kernel_that_was_never_launched_runs_beside_another(On::Gpu);
+fn case_18_a_kernel_that_was_never_launched_overlaps_another_on_a_gpu() {
+    a_kernel_that_was_never_launched_overlaps_another(On::Gpu);
 }

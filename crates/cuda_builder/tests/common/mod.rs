@@ -19,11 +19,16 @@ pub struct Room {
 }
 
 impl Room {
-    /// Copies these fixtures into a folder with a space in its path, as any user's may have.
+    /// Copies these fixtures into a folder with a space in its path, as any user's may have; with `app` comes the
+    /// `cuda_std` that it depends on.
     pub fn with(names: &[&str]) -> Self {
         let room = Self { dir: tempfile::Builder::new().prefix("a room ").tempdir().unwrap() };
         for name in names {
             copy(&fixtures().join(name), &room.at(name));
+        }
+        if names.contains(&"app") {
+            copy(&fixtures().join("cuda_std"), &room.at("cuda_std"));
+            copy(&fixtures().join("../../../cuda_std/src/abi.rs"), &room.at("cuda_std/src/abi.rs"));
         }
         room
     }

@@ -4,7 +4,6 @@ use super::device::MAX_THREADS_PER_BLOCK;
 use super::{Answer, Driver};
 use crate::card::{Card, WARP};
 use crate::machine::{Kernel, LoadError, Program};
-use crate::ptx;
 use cuda_driver::{CUfunctionAttribute as Ask, CuResult};
 
 /// A loaded module.
@@ -218,7 +217,7 @@ fn check_target(card: &Card, module: &ptx::Module) -> Result<(), Refusal> {
         return Err(Refusal {
             code: CuResult::INVALID_PTX,
             log: format!(
-                "the PTX is for sm_{wanted} and this card is sm_{has}: compile for sm_{has} or older"
+                "the PTX is for sm_{wanted} and this device is sm_{has}: compile for sm_{has} or older"
             ),
         });
     }

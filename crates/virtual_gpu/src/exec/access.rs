@@ -1,13 +1,14 @@
 //! Accesses to device memory, a warp at a time where its lanes stay in one allocation, and lane by lane elsewhere.
 
+use ptx::op::Kind;
+use ptx::{MemoryType, Special};
+
 use super::block::BlockRun;
 use super::group::Frame;
 use super::lanes::{Chunk, Operand, WARP};
 use super::run::extend;
 use super::step::{At, Place, Step, Value, What};
 use crate::memory::{Fault, FaultKind, Memory, window};
-use crate::ptx::op::Kind;
-use crate::ptx::{MemoryType, Special};
 use crate::segment::{Now, Touch, TouchKind};
 
 /// Bytes of a sector, the unit in which the card moves memory.

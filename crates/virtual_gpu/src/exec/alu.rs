@@ -11,8 +11,9 @@ mod convert;
 mod float;
 mod int;
 
+use ptx::op::{Alu, Kind, PredicateOp};
+
 use super::lanes::{Apply, One, Operand, Registers, Rows, WARP};
-use crate::ptx::op::{Alu, Kind, PredicateOp};
 
 /// One lane's result; of the operands as many count as the operation has.
 pub(super) fn scalar(op: Alu, from: [u64; 4]) -> u64 {

@@ -1,7 +1,8 @@
 //! What an atomic operation leaves in memory.
 
+use ptx::AtomicOp;
+
 use super::lanes::NAN32;
-use crate::ptx::AtomicOp;
 
 /// The new value from the old one and the operands, in as many bytes.
 pub(super) fn apply(op: AtomicOp, bytes: u32, old: u64, a: u64, b: u64) -> u64 {

@@ -4,10 +4,10 @@
 //! floating-point steps, whatever its bits, so it is made the canonical one at the end only.
 
 use multiversion::{multiversion, target::match_target};
+use ptx::op::{Alu, FloatOp, FloatType, IntOp};
 
 use super::alu;
 use super::lanes::{Lane, Operand, Rows, WARP};
-use crate::ptx::op::{Alu, FloatOp, FloatType, IntOp};
 
 /// Runs a chain of `count` steps; the operand `through` is the link.
 pub(super) fn run(op: Alu, rows: &mut Rows<'_>, through: usize, count: u32) {

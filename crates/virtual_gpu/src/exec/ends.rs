@@ -1,13 +1,14 @@
 //! Ends of blocks: jumps, splits, calls and returns of the current group.
 
+use ptx::CallLayout;
+use ptx::op::Kind;
+
 use super::block::BlockRun;
 use super::group::{Frame, MAX_WARPS, first_lane};
 use super::program::Program;
 use super::run::lanes;
 use super::step::{Code, End, Value, agree};
 use crate::memory::{Fault, FaultKind, window};
-use crate::ptx::CallLayout;
-use crate::ptx::op::Kind;
 
 impl BlockRun {
     /// Leaves a block.

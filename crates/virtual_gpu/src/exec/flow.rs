@@ -4,7 +4,7 @@
 //! follows a join comes after both its sides. Running the lane group that is furthest behind in it brings diverged
 //! lanes together again where their ways meet.
 
-use crate::ptx::{Action, Body, Guard, Instruction, Reg, Source};
+use ptx::{Action, Body, Guard, Instruction, Reg, Source};
 
 /// A function's blocks. A block's number is its place in the order; the first is the entry.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) enum FlowEnd {
     Jump(u32),
     Branch { guard: Guard, to: u32, other: u32 },
     Index { index: Source, to: Vec<u32> },
-    Call { call: Box<crate::ptx::Call>, next: u32 },
+    Call { call: Box<ptx::Call>, next: u32 },
     Return,
     Exit,
     Trap,
@@ -289,7 +289,7 @@ fn components(successors: &[Vec<u32>], members: &[u32], roots: &[u32]) -> Vec<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptx::Module;
+    use ptx::Module;
 
     fn flow(body: &str) -> Flow {
         let text = format!(

@@ -1,8 +1,9 @@
 //! Which registers are still needed at a block's beginning.
 
+use ptx::Reg;
+
 use super::flow::Flow;
 use super::usage;
-use crate::ptx::Reg;
 
 /// The sets, one for each block, over the registers that matter beyond a single block.
 pub(super) struct Live {
@@ -126,7 +127,7 @@ fn beyond_a_block(flow: &Flow, registers: usize) -> Vec<Option<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptx::Module;
+    use ptx::Module;
 
     /// The names of registers needed at the beginning of each block, with `%r1` as 1.
     fn live(body: &str) -> (Flow, Live) {

@@ -3,6 +3,9 @@
 mod address;
 mod fuse;
 
+use ptx::op::Kind;
+use ptx::{Action, Base, CallLayout, Error, Function, Instruction, Module, Reg, Source};
+
 use self::fuse::{group, is_access};
 use super::flow::{Flow, FlowBlock, FlowEnd};
 use super::live::Live;
@@ -11,8 +14,6 @@ use super::schedule::{self, Scratch};
 use super::step::{AccessGroup, Block, Code, End, Place, Reduce, Step, Value, What, offsets};
 use super::tally::Meter;
 use super::{uniform, usage};
-use crate::ptx::op::Kind;
-use crate::ptx::{Action, Base, CallLayout, Error, Function, Instruction, Module, Reg, Source};
 use crate::segment::CostTable;
 
 /// What a function's code depends on beyond the function.
@@ -55,7 +56,7 @@ pub(super) fn function(setting: &Setting<'_>, number: u32) -> Result<Code, Error
 
 /// Sizes of what a function returns and takes.
 pub(super) fn layout_of(function: &Function) -> CallLayout {
-    let sizes = |list: &[crate::ptx::Parameter]| list.iter().map(|p| (p.bytes, p.align)).collect();
+    let sizes = |list: &[ptx::Parameter]| list.iter().map(|p| (p.bytes, p.align)).collect();
     CallLayout { returns: sizes(&function.returns), arguments: sizes(&function.parameters) }
 }
 

@@ -2,7 +2,8 @@
 //! work. It knows no time: the clock tells a block when to go on ([`crate::segment::BlockProgram`]).
 //!
 //! In reading order. Once for each kernel: `flow` (blocks in order), `schedule` (loads together), `live`, `uniform` (what
-//! all lanes agree on), `place` (few rows), `lower` (steps), `tally` (what they cost), `program`. Then for each launch:
+//! all lanes agree on), `place` (few rows), `lower` (steps), `class` and `tally` (what they cost),
+//! `program`. Then for each launch:
 //! `launch`, `block` (what the clock sees), `turns` (which lanes go next), `run` and `ends` (steps and ends of blocks),
 //! `alu` and `chain` over `lanes` (arithmetic), `access` and `near` (memory), `warp` (lanes together), `panic`.
 
@@ -11,6 +12,7 @@ mod alu;
 mod atomic;
 mod block;
 mod chain;
+mod class;
 mod ends;
 mod flow;
 mod group;

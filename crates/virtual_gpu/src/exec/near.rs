@@ -1,13 +1,14 @@
 //! Memory that only the block sees: shared, local, and the launch's parameters. And what all accesses have in common.
 
+use ptx::op::Kind;
+use ptx::{AtomicOp, MemoryType, Space};
+
 use super::block::BlockRun;
 use super::group::{Frame, Mask};
 use super::lanes::Operand;
 use super::run::{extend, lanes, read};
 use super::step::{At, Place, Step, Value, What};
 use crate::memory::{Attempt, AttemptKind, Fault, FaultKind, Memory, Place as Near, window};
-use crate::ptx::op::Kind;
-use crate::ptx::{AtomicOp, MemoryType, Space};
 
 /// One access of one lane.
 #[derive(Clone, Copy)]

@@ -7,12 +7,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use ptx::op::Kind;
+use ptx::{Action, Reg};
+
 use super::flow::Flow;
 use super::live::Live;
 use super::step::{Place, file};
 use super::usage;
-use crate::ptx::op::Kind;
-use crate::ptx::{Action, Reg};
 
 /// Every register's place, and how many there are.
 pub(super) struct Places {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use ptx::{Error, Module, Space, Target};
+
 use super::lower::{self, Setting};
 use super::step::{Code, End};
 use crate::memory::{Memory, MemoryError, window};
-use crate::ptx::{Error, Module, Space, Target};
 use crate::segment::CostTable;
 
 /// A module whose variables lie in device memory.
@@ -245,7 +246,7 @@ const MAX_SHARED: u64 = 1 << 20;
 
 /// The shared variables that a kernel, or a function that it may call, names.
 fn shared_of(module: &Module, kernel: u32) -> Vec<u32> {
-    use crate::ptx::{Action, Address, Base};
+    use ptx::{Action, Address, Base};
     let (mut found, mut seen, mut waiting) = (Vec::new(), vec![false; module.functions.len()], vec![kernel]);
     while let Some(number) = waiting.pop() {
         if std::mem::replace(&mut seen[number as usize], true) {

@@ -1,5 +1,8 @@
 //! Executes steps for the current group.
 
+use ptx::op::{Alu, Kind, PredicateOp};
+use ptx::{MemoryType, Special};
+
 use super::alu;
 use super::block::{BlockRun, Stop};
 use super::chain;
@@ -9,8 +12,6 @@ use super::lanes::{Operand, Rows};
 use super::program::Program;
 use super::step::{Code, Place, Step, Value, What, file};
 use crate::memory::{Fault, window};
-use crate::ptx::op::{Alu, Kind, PredicateOp};
-use crate::ptx::{MemoryType, Special};
 use crate::segment::Next;
 
 impl BlockRun {

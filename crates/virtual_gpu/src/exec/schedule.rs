@@ -3,8 +3,9 @@
 //! Between two instructions that must stay where they are (stores, barriers, atomics), each instruction gets a level:
 //! how many loads it depends on, one after the other. All of a level's arithmetic comes first, then its loads.
 
+use ptx::{Instruction, Reg};
+
 use super::usage;
-use crate::ptx::{Instruction, Reg};
 
 /// Sorts the instructions of one block.
 pub(super) fn arrange(code: &mut [Instruction], registers: &mut Scratch) {
@@ -63,7 +64,7 @@ fn arrange_run(run: &mut [Instruction], scratch: &mut Scratch) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptx::Module;
+    use ptx::Module;
 
     fn lines(body: &str) -> Vec<u32> {
         let text = format!(

@@ -1,7 +1,7 @@
 //! A kernel in the form that is executed: steps whose operands are places in the register files.
 
-use crate::ptx::op::{Alu, Kind};
-use crate::ptx::{AtomicOp, CallLayout, MemoryType, Shuffle, Space, Special, Vote};
+use ptx::op::{Alu, Kind};
+use ptx::{AtomicOp, CallLayout, MemoryType, Shuffle, Space, Special, Vote};
 
 /// Where a register lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

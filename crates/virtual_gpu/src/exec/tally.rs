@@ -1,9 +1,11 @@
 //! What a block's instructions cost on the card: issue slots, and the longest chain of dependent ones.
 
+use ptx::{Action, Instruction, Reg};
+
+use super::class;
 use super::flow::FlowEnd;
 use super::step::Tally;
 use super::usage;
-use crate::ptx::{Action, Instruction, Reg, Space};
 use crate::segment::{Class, CostTable};
 
 /// Adds up one block after the other.
@@ -35,7 +37,7 @@ impl<'c> Meter<'c> {
 
     /// What has been spent after the instruction.
     pub fn step(&mut self, instruction: &Instruction) -> Tally {
-        let cost = self.costs.of(class(&instruction.action));
+        let cost = self.costs.of(class::of_action(&instruction.action));
         self.total.instructions += 1;
         self.total.issue = self.total.issue.saturating_add(cost.issue);
         let mut start = self.stop;
@@ -67,32 +69,5 @@ impl<'c> Meter<'c> {
     fn ready_at(&self, Reg(reg): Reg) -> u32 {
         let (at, block) = self.ready[reg as usize];
         if block == self.block { at } else { 0 }
-    }
-}
-
-/// The class of an instruction.
-fn class(action: &Action) -> Class {
-    match action {
-        Action::Alu { op, .. } => op.class(),
-        Action::AddressOf { .. } | Action::Convert { .. } => Class::Integer64,
-        Action::ReadSpecial { .. } | Action::ActiveMask { .. } => Class::Special,
-        Action::Load { space, .. } | Action::Store { space, .. } | Action::Atomic { space, .. } => {
-            match space {
-                Space::Shared => Class::Shared,
-                Space::Local => Class::Local,
-                // Parameters are operands of the instructions that use them.
-                Space::Parameter => Class::Integer,
-                Space::Generic | Space::Global | Space::Constant => Class::Global,
-            }
-        }
-        Action::Shuffle { .. } | Action::Vote { .. } | Action::WarpBarrier { .. } => Class::Warp,
-        Action::Barrier { .. } => Class::Barrier,
-        Action::Fence | Action::Trigger | Action::Wait => Class::Integer,
-        Action::Branch { .. }
-        | Action::BranchIndexed { .. }
-        | Action::Call(_)
-        | Action::Return
-        | Action::Exit
-        | Action::Trap => Class::Branch,
     }
 }

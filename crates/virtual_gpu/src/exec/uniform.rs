@@ -5,10 +5,11 @@
 //! marked although lanes that meet disagree on it keeps them from joining. It follows branches on varying conditions to
 //! where their sides meet (as LLVM's does), and takes what leaves a loop at different trips as varying.
 
+use ptx::{Action, Base, Instruction, Reg, Space, Special};
+
 use super::flow::{Flow, FlowEnd};
 use super::live::Live;
 use super::usage;
-use crate::ptx::{Action, Base, Instruction, Reg, Space, Special};
 
 /// Blocks times diverging branches, above which every register with several writers is taken as varying.
 const MAX_WORK: usize = 1 << 22;
@@ -174,7 +175,7 @@ fn leaving(flow: &Flow, live: &Live, branch: u32) -> Vec<Reg> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptx::Module;
+    use ptx::Module;
 
     /// Names of the registers `%a` to `%h` that are varying.
     fn found(body: &str) -> String {

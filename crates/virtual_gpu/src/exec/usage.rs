@@ -1,6 +1,6 @@
 //! Which registers an instruction reads and writes, and in which ways it is bound to its place.
 
-use crate::ptx::{Action, Address, Base, Instruction, Reg, Source, Space, Special};
+use ptx::{Action, Address, Base, Instruction, Reg, Source, Space, Special};
 
 /// Calls `each` for every register that is read, the guard's included.
 pub(super) fn reads(instruction: &Instruction, mut each: impl FnMut(Reg)) {

@@ -1,13 +1,14 @@
 //! What the lanes of a warp, or the warps of a block, do together: shuffles, votes, barriers.
 
+use ptx::op::Kind;
+use ptx::{Shuffle, Vote};
+
 use super::block::BlockRun;
 use super::group::{Frame, MAX_WARPS, Mask, State};
 use super::lanes::WARP;
 use super::run::lanes;
 use super::step::{Place, Reduce, Step, Value, What};
 use crate::memory::Fault;
-use crate::ptx::op::Kind;
-use crate::ptx::{Shuffle, Vote};
 
 impl BlockRun {
     /// Does a warp's exchange, if all its members are here; else the group waits for them, and false comes back.

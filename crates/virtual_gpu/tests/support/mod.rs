@@ -9,9 +9,9 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use cuda_builder::CudaBuilder;
+use ptx::Module;
 use virtual_gpu::exec::{Image, Launch, Program, Seat};
 use virtual_gpu::memory::{Fault, Memory};
-use virtual_gpu::ptx::Module;
 use virtual_gpu::segment::{BlockProgram, Cost, CostTable, Next, Now};
 
 /// The PTX of the kernel crate in a folder beside this crate's manifest.

@@ -1,7 +1,8 @@
 //! Bytes and bits moved about: `prmt`, `shf`, `lop3`.
 
+use ptx::op::PermuteMode;
+
 use crate::exec::lanes::Apply;
-use crate::ptx::op::PermuteMode;
 
 #[inline(always)]
 pub(super) fn permute<M: Apply>(mode: PermuteMode, m: M) -> M::Output {

@@ -4,11 +4,11 @@
 //! same functions that compute a single lane.
 
 use multiversion::multiversion;
+use ptx::op::{Alu, Comparison, FloatOp, FloatType, IntOp, IntType, Kind, Rounding};
 
 use super::int::Int;
 use super::{bits, compare, convert, float, int};
 use crate::exec::lanes::{Apply, Lane, Rows};
-use crate::ptx::op::{Alu, Comparison, FloatOp, FloatType, IntOp, IntType, Kind, Rounding};
 
 /// Does the operation if it is a common one.
 pub(super) fn run(op: Alu, rows: &mut Rows<'_>) -> bool {

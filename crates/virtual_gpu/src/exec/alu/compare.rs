@@ -1,8 +1,9 @@
 //! Comparisons and tests, which write predicates.
 
+use ptx::op::{Comparison, FloatTest, FloatType, IntType};
+
 use super::int::Int;
 use crate::exec::lanes::{Apply, Lane};
-use crate::ptx::op::{Comparison, FloatTest, FloatType, IntType};
 
 #[inline(always)]
 pub(super) fn ints<M: Apply>(comparison: Comparison, int: IntType, m: M) -> M::Output {

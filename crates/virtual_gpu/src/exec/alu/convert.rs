@@ -1,8 +1,9 @@
 //! `cvt`: between widths, between integers and floats, to integral values.
 
+use ptx::op::{Alu, FloatType, IntType, Kind, Rounding};
+
 use super::float::quiet;
 use crate::exec::lanes::Apply;
-use crate::ptx::op::{Alu, FloatType, IntType, Kind, Rounding};
 
 #[inline(always)]
 pub(super) fn apply<M: Apply>(op: Alu, m: M) -> M::Output {

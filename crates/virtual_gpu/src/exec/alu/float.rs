@@ -3,8 +3,9 @@
 //! A NaN is the one thing that IEEE leaves open. In single precision there is one: writing a float into its register sees
 //! to that. In double precision an operand's NaN goes through, made quiet, and a new one is negative (seen on an H200).
 
+use ptx::op::{FloatOp, FloatType};
+
 use crate::exec::lanes::{Apply, Lane, NAN32};
-use crate::ptx::op::{FloatOp, FloatType};
 
 /// A float that a register holds.
 pub(super) trait Float: Lane + PartialOrd {

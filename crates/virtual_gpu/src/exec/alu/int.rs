@@ -1,8 +1,9 @@
 //! Integers. What the hardware does where Rust would stop: overflow wraps, quotient and remainder of a division by
 //! zero are all ones, shift counts are clamped (seen on an H200, like all that the PTX ISA leaves open).
 
+use ptx::op::{IntOp, IntType};
+
 use crate::exec::lanes::{Apply, Lane};
-use crate::ptx::op::{IntOp, IntType};
 
 /// An integer that a register holds.
 pub(super) trait Int: Lane + Ord {

@@ -1,10 +1,11 @@
 //! Where things lie: variables, parameters, local memory, and what is passed to functions.
 
+use ptx::op::{Alu, IntOp, IntType, Kind};
+use ptx::{Address, Base, Reg, Source, Space, Target};
+
 use super::Lowering;
 use crate::exec::step::{At, Value, What};
 use crate::memory::window;
-use crate::ptx::op::{Alu, IntOp, IntType, Kind};
-use crate::ptx::{Address, Base, Reg, Source, Space, Target};
 
 impl Lowering<'_> {
     fn constant(&self, to: Reg, bits: u64) -> What {

@@ -1,9 +1,10 @@
 //! What is done as one: chains of the same operation, and accesses that need nothing of each other.
 
+use ptx::op::{Alu, FloatOp, IntOp, IntType};
+use ptx::{Action, Instruction, Source, Space};
+
 use super::Lowering;
 use crate::exec::step::{Block, Place, Step, What};
-use crate::ptx::op::{Alu, FloatOp, IntOp, IntType};
-use crate::ptx::{Action, Instruction, Source, Space};
 
 impl Lowering<'_> {
     /// Makes the last step of the block do this instruction too, if it is the next link of the same chain.

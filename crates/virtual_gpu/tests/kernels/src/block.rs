@@ -34,8 +34,12 @@ pub fn block_sum(input: &[f32], out: &mut [f32]) {
 }
 
 /// How often each byte occurs.
+///
+/// # Safety
+///
+/// `bins` has 256 elements, and is touched by atomic operations only.
 #[kernel]
-pub fn histogram(text: &[u8], bins: *mut u32) {
+pub unsafe fn histogram(text: &[u8], bins: *mut u32) {
     for i in thread::grid_stride(text.len()) {
         // SAFETY: 256 bins, and only atomic operations touch them.
         let bin = unsafe { AtomicU32::from_ptr(bins.add(text[i] as usize)) };
@@ -44,8 +48,12 @@ pub fn histogram(text: &[u8], bins: *mut u32) {
 }
 
 /// Every atomic operation whose result does not depend on the order.
+///
+/// # Safety
+///
+/// `cells` has 8 elements and `wide` 4, touched by atomic operations only.
 #[kernel]
-pub fn atomics(input: &[i32], cells: *mut i32, wide: *mut u64) {
+pub unsafe fn atomics(input: &[i32], cells: *mut i32, wide: *mut u64) {
     let i = thread::index_1d();
     if i >= input.len() {
         return;
@@ -104,8 +112,12 @@ pub fn warp_sum(input: &[u32], out: &mut [u32]) {
 }
 
 /// A lock that the threads of a block take one after another: progress needs every thread to move on.
+///
+/// # Safety
+///
+/// `lock` and `counter` are a word each.
 #[kernel]
-pub fn spin_lock(lock: *mut u32, counter: *mut u32, rounds: u32) {
+pub unsafe fn spin_lock(lock: *mut u32, counter: *mut u32, rounds: u32) {
     // SAFETY: one word, touched by atomic operations only.
     let lock = unsafe { AtomicU32::from_ptr(lock) };
     for _ in 0..rounds {

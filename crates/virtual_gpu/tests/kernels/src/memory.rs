@@ -48,8 +48,12 @@ pub fn local_sort(input: &[i32], out: &mut [i32]) {
 pub struct Float4([f32; 4]);
 
 /// A vector's worth of each, and two doubles, and bytes in pairs.
+///
+/// # Safety
+///
+/// `input`, `pairs` and `out` have `n` elements each, and `out` overlaps neither.
 #[kernel]
-pub fn vectors(input: *const Float4, pairs: *const [f64; 2], out: *mut Float4, n: usize) {
+pub unsafe fn vectors(input: *const Float4, pairs: *const [f64; 2], out: *mut Float4, n: usize) {
     let i = thread::index_1d();
     if i >= n {
         return;
