@@ -6,6 +6,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use streamlab::{Device, Options, Schedule};
+use timeline::Format;
 
 /// What every command that runs on a device takes.
 #[derive(Clone, Debug, Args)]
@@ -51,29 +52,12 @@ pub struct TimelineFile {
     pub format: Format,
 }
 
-/// The formats of a timeline's file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// A picture.
-    Svg,
-    /// A page for a browser.
-    Html,
-    /// Chrome's trace format.
-    Json,
-}
-
 impl FromStr for TimelineFile {
     type Err = String;
 
     fn from_str(typed: &str) -> Result<Self, String> {
         let path = PathBuf::from(typed);
-        let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
-        let format = match extension.as_deref() {
-            Some("svg") => Format::Svg,
-            Some("html") => Format::Html,
-            Some("json") => Format::Json,
-            _ => return Err("the file name must end in .svg, .html or .json".to_owned()),
-        };
+        let format = Format::of(&path)?;
         Ok(TimelineFile { path, format })
     }
 }

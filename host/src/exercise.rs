@@ -179,8 +179,7 @@ impl Options {
 
     /// Returns the words that mean these options, for a program in another folder.
     fn words(&self) -> Vec<String> {
-        let schedule = if self.schedule == Schedule::Late { "late" } else { "earliest" };
-        let mut words = vec![format!("--device={}", self.device), format!("--schedule={schedule}")];
+        let mut words = vec![format!("--device={}", self.device), format!("--schedule={}", self.schedule)];
         let mut number = |name: &str, value: Option<u32>| {
             words.extend(value.map(|value| format!("--{name}={value}")));
         };

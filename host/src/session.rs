@@ -6,10 +6,9 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches as _, Subcommand as _};
 use streamlab::{Context, Error};
-use timeline::model::Timeline;
 
 use crate::child::ChildArgs;
-use crate::cli::{Common, Format, Repeat};
+use crate::cli::{Common, Repeat};
 use crate::document::Document;
 use crate::draft::Draft;
 use crate::exercise::Action;
@@ -134,7 +133,7 @@ pub fn exit_code<E>(
         Err(error) => return Ok(failed(&error)),
     };
     if let (Some(file), Some(draft)) = (&common.timeline, draft)
-        && let Err(error) = draft.finish(&drawn(found.document.timeline(), file.format))
+        && let Err(error) = draft.finish(&file.format.draw(found.document.timeline()))
     {
         return Ok(cannot_write(common, error));
     }
@@ -165,12 +164,4 @@ fn cannot_write(common: &Common, error: io::Error) -> ExitCode {
         "write the timeline to `{path}`: {error}; choose a file in a folder that you may write to"
     ));
     ExitCode::from(2)
-}
-
-fn drawn(timeline: &Timeline, format: Format) -> String {
-    match format {
-        Format::Svg => timeline::svg::draw(timeline),
-        Format::Html => timeline::html::page(timeline),
-        Format::Json => timeline::chrome::trace(timeline),
-    }
 }

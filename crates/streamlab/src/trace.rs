@@ -5,14 +5,15 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use cuda_std::trace::WORDS;
 use stream_order::program::{
     Action, BufferId, Copy, Memory, Memset, Mode, Program, Span, StreamId, StreamKind,
 };
 use stream_order::{Arrow, Clash, Finding};
+use timeline::Format;
 use timeline::model::{Band, Block, Edge, EdgeKind, End, Range, Slice, Stream, Timeline};
 
 use crate::context::Context;
@@ -96,16 +97,9 @@ impl Run {
         let title = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let timeline = self.timeline(&title);
         let failed = |error| Error::File { path: path.display().to_string(), error };
-        let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
-        let text = match extension.as_deref() {
-            Some("svg") => timeline::svg::draw(&timeline),
-            Some("html") => timeline::html::page(&timeline),
-            Some("json") => timeline::chrome::trace(&timeline),
-            _ => {
-                let words = "the file name must end in .svg, .html or .json";
-                return Err(failed(std::io::Error::new(std::io::ErrorKind::InvalidInput, words)));
-            }
-        };
+        let format = Format::of(path);
+        let format = format.map_err(|words| failed(io::Error::new(io::ErrorKind::InvalidInput, words)))?;
+        let text = format.draw(&timeline);
         let mut draft = path.as_os_str().to_owned();
         _ = write!(draft, ".{}.part", std::process::id());
         fs::write(&draft, text).and_then(|()| fs::rename(&draft, path)).map_err(|error| {

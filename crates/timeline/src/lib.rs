@@ -12,6 +12,47 @@ pub mod svg;
 pub mod terminal;
 mod words;
 
+use std::path::Path;
+
+use model::Timeline;
+
+/// The formats of a timeline's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A picture.
+    Svg,
+    /// A page.
+    Html,
+    /// Chrome's trace format.
+    Json,
+}
+
+impl Format {
+    /// Returns the format that a file's name asks for.
+    ///
+    /// # Errors
+    ///
+    /// Words for a name that ends in none of the three.
+    pub fn of(path: &Path) -> Result<Format, &'static str> {
+        let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
+        match extension.as_deref() {
+            Some("svg") => Ok(Format::Svg),
+            Some("html") => Ok(Format::Html),
+            Some("json") => Ok(Format::Json),
+            _ => Err("the file name must end in .svg, .html or .json"),
+        }
+    }
+
+    /// Draws a timeline in this format.
+    pub fn draw(self, timeline: &Timeline) -> String {
+        match self {
+            Format::Svg => svg::draw(timeline),
+            Format::Html => html::page(timeline),
+            Format::Json => chrome::trace(timeline),
+        }
+    }
+}
+
 /// Returns a whole number with its thousands set apart: `1,048,576`.
 pub fn thousands(number: impl Into<u64>) -> String {
     let digits = number.into().to_string();

@@ -187,7 +187,12 @@ pub fn run(lab: &mut Lab<'_>, args: &Args) -> Outcome {
     // 4. The timeline shows what overlapped.
     lab.show("both directions, pinned", 0, || p.both_directions(), |ran, _| ran_together(ran, engines))?;
     lab.show("two to device, pinned", 0, || p.two_to_device(), |ran, _| took_turns(ran))?;
-    lab.show("both directions, pageable", 0, || p.both_directions_pageable(), one_after_the_other)?;
+    lab.show(
+        "both directions, pageable",
+        0,
+        || p.both_directions_pageable(),
+        |ran, _| one_after_the_other(ran),
+    )?;
 
     // 5. Broken: the host reads what a copy is still to bring.
     p.a.memset_zeros(&p.x)?;
@@ -297,7 +302,7 @@ pub fn took_turns(ran: &[Interval]) -> Vec<Check> {
 
 /// Checks that the second of two copies of pageable memory started when the first was all but over. The first call blocks the host
 /// thread until the driver has staged the last of its memory, which may still be on its way then.
-pub fn one_after_the_other(ran: &[Interval], _: u64) -> Vec<Check> {
+pub fn one_after_the_other(ran: &[Interval]) -> Vec<Check> {
     let &[first, second] = ran else { return Vec::new() };
     let shared_ns = first.shared_ns(second);
     let holds = first.length_ns() > 0 && shared_ns as f64 <= MAX_SHARED * first.length_ns() as f64;

@@ -95,13 +95,7 @@ impl<'c> Program<'c> {
     /// The host waits for the event, and reads the one result that this covers.
     fn event_wait(&self) -> Result<Found, Error> {
         let _range = NvtxRange::new(self.context, "a wait for the event");
-        self.short.launch(self.block, spin_lcg(&self.first, self.steps))?;
-        self.short.copy_to_host(&self.first, &self.first_host)?;
-        self.short.record(&self.first_done)?;
-        self.short.launch(self.block, spin_lcg(&self.second, self.steps))?;
-        self.short.copy_to_host(&self.second, &self.second_host)?;
-        self.long.launch(self.block, spin_lcg(&self.third, LONG * self.steps))?;
-        self.long.copy_to_host(&self.third, &self.third_host)?;
+        self.submission()?;
         self.first_done.synchronize()?;
         let read = self.first_host.read();
         let (event, short, long) = (self.first_done.query()?, self.short.query()?, self.long.query()?);
@@ -111,13 +105,7 @@ impl<'c> Program<'c> {
     /// The host waits for the short stream, and reads both results that this covers.
     fn short_stream_wait(&self) -> Result<Found, Error> {
         let _range = NvtxRange::new(self.context, "a wait for the short stream");
-        self.short.launch(self.block, spin_lcg(&self.first, self.steps))?;
-        self.short.copy_to_host(&self.first, &self.first_host)?;
-        self.short.record(&self.first_done)?;
-        self.short.launch(self.block, spin_lcg(&self.second, self.steps))?;
-        self.short.copy_to_host(&self.second, &self.second_host)?;
-        self.long.launch(self.block, spin_lcg(&self.third, LONG * self.steps))?;
-        self.long.copy_to_host(&self.third, &self.third_host)?;
+        self.submission()?;
         self.short.synchronize()?;
         let read = [self.first_host.read(), self.second_host.read()].concat();
         let (event, short, long) = (self.first_done.query()?, self.short.query()?, self.long.query()?);
@@ -127,13 +115,7 @@ impl<'c> Program<'c> {
     /// The host waits for the device, and reads all three results.
     fn device_wait(&self) -> Result<Found, Error> {
         let _range = NvtxRange::new(self.context, "a wait for the device");
-        self.short.launch(self.block, spin_lcg(&self.first, self.steps))?;
-        self.short.copy_to_host(&self.first, &self.first_host)?;
-        self.short.record(&self.first_done)?;
-        self.short.launch(self.block, spin_lcg(&self.second, self.steps))?;
-        self.short.copy_to_host(&self.second, &self.second_host)?;
-        self.long.launch(self.block, spin_lcg(&self.third, LONG * self.steps))?;
-        self.long.copy_to_host(&self.third, &self.third_host)?;
+        self.submission()?;
         self.context.synchronize()?;
         let read = [self.first_host.read(), self.second_host.read(), self.third_host.read()].concat();
         let (event, short, long) = (self.first_done.query()?, self.short.query()?, self.long.query()?);
@@ -143,13 +125,7 @@ impl<'c> Program<'c> {
     /// The host queries the event until it is complete. Returns how often it was not: each time the host could do something else.
     fn queries(&self) -> Result<(u64, Vec<u32>), Error> {
         let _range = NvtxRange::new(self.context, "queries");
-        self.short.launch(self.block, spin_lcg(&self.first, self.steps))?;
-        self.short.copy_to_host(&self.first, &self.first_host)?;
-        self.short.record(&self.first_done)?;
-        self.short.launch(self.block, spin_lcg(&self.second, self.steps))?;
-        self.short.copy_to_host(&self.second, &self.second_host)?;
-        self.long.launch(self.block, spin_lcg(&self.third, LONG * self.steps))?;
-        self.long.copy_to_host(&self.third, &self.third_host)?;
+        self.submission()?;
         let mut refused = 0;
         while !self.first_done.query()? {
             refused += 1;
@@ -157,7 +133,8 @@ impl<'c> Program<'c> {
         Ok((refused, self.first_host.read()))
     }
 
-    /// The host waits for the event, and reads what the event does not cover.
+    /// The host waits for the event, and reads what the event does not cover. The submission stands here once more, so that the report
+    /// names a line of it.
     fn too_narrow(&self) -> Result<Vec<u32>, Error> {
         let _range = NvtxRange::new(self.context, "too-narrow");
         self.short.launch(self.block, spin_lcg(&self.first, self.steps))?;
